@@ -1,6 +1,7 @@
-// What tn.observe() counts: provider calls by routine, and copies, fills, materialisations and allocations with
-// their bytes. Counters only grow and belong to the process; an observer is the difference of two snapshots, so
-// observers nest and overlap freely. With no observer open, each hook costs one load and one branch.
+// What tn.observe() counts: provider calls by routine, and copies, fills, materialisations and allocations
+// with their bytes. Counters only grow and belong to the process; an observer is the difference of two
+// snapshots, so observers nest and overlap freely. With no observer open, each hook costs one load and one
+// branch.
 #pragma once
 #include <atomic>
 #include <chrono>
