@@ -21,11 +21,14 @@ constexpr bool is_complex(DType t) { return t >= DType::C64; }
 constexpr bool is_inexact(DType t) { return t >= DType::F32; }
 
 constexpr DType real_of(DType t) { return t == DType::C64 ? DType::F32 : t == DType::C128 ? DType::F64 : t; }
-constexpr DType complex_of(DType t) { return t == DType::F32 ? DType::C64 : t == DType::F64 ? DType::C128 : t; }
+constexpr DType complex_of(DType t) {
+  return t == DType::F32 ? DType::C64 : t == DType::F64 ? DType::C128 : t;
+}
 
 constexpr const char* name(DType t) {
-  constexpr const char* names[kDTypes] = {"bool",   "int8",   "int16",   "int32",   "int64",     "uint8",     "uint16",
-                                          "uint32", "uint64", "float32", "float64", "complex64", "complex128"};
+  constexpr const char* names[kDTypes] = {"bool",    "int8",      "int16",     "int32",  "int64",
+                                          "uint8",   "uint16",    "uint32",    "uint64", "float32",
+                                          "float64", "complex64", "complex128"};
   return names[static_cast<int>(t)];
 }
 

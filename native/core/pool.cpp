@@ -1,0 +1,146 @@
+#include "core/pool.h"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/error.h"
+
+namespace tn::pool {
+namespace {
+
+constexpr size_t kAlign = 64;
+constexpr size_t kHuge = size_t{2} << 20;
+constexpr int kClasses = 4 * 42;  // four sizes a doubling
+
+// Sizes grow by a quarter of a power of two: at most 25 % is wasted.
+struct SizeClass {
+  int index;
+  size_t bytes;
+};
+SizeClass size_class(size_t bytes) {
+  size_t n = bytes <= 4 * kAlign ? (bytes + kAlign - 1) / kAlign : 0;
+  if (bytes <= 4 * kAlign) return {static_cast<int>(n ? n : 1) - 1, (n ? n : 1) * kAlign};
+  int log = std::bit_width(bytes - 1) - 1;                     // 2^log < bytes <= 2^(log+1)
+  size_t step = size_t{1} << (log - 2);                        // a quarter of 2^log
+  size_t up = (bytes - (size_t{1} << log) + step - 1) / step;  // 1..4
+  return {4 * (log - 8) + 4 + static_cast<int>(up) - 1, (size_t{1} << log) + up * step};
+}
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+class SpinLock {
+ public:
+  void lock() {
+    while (__atomic_test_and_set(&flag_, __ATOMIC_ACQUIRE)) {
+    }
+  }
+  void unlock() { __atomic_clear(&flag_, __ATOMIC_RELEASE); }
+
+ private:
+  bool flag_ = false;
+};
+
+SpinLock lock;
+FreeBlock* free_list[kClasses];
+Stats state{0, 0, 0, 0, 0, size_t{8} << 30};
+
+void* from_system(size_t bytes) {
+  size_t align = bytes >= kHuge ? kHuge : kAlign;
+  size_t rounded = (bytes + align - 1) / align * align;
+  void* p = std::aligned_alloc(align, rounded);
+  if (p && bytes >= kHuge) madvise(p, rounded, MADV_HUGEPAGE);
+  return p;
+}
+
+}  // namespace
+
+void* take(size_t bytes) {
+  SizeClass c = size_class(bytes);
+  void* block = nullptr;
+  {
+    std::lock_guard guard(lock);
+    ++state.takes;
+    state.bytes_in_use += c.bytes;
+    if (state.bytes_in_use > state.peak_bytes_in_use) state.peak_bytes_in_use = state.bytes_in_use;
+    if (FreeBlock* head = free_list[c.index]) {
+      free_list[c.index] = head->next;
+      state.bytes_cached -= c.bytes;
+      ++state.reuses;
+      return head;
+    }
+  }
+  block = from_system(c.bytes);
+  if (!block && trim(0)) block = from_system(c.bytes);
+  if (!block) {
+    std::lock_guard guard(lock);
+    state.bytes_in_use -= c.bytes;
+    fail(ErrorKind::Memory, "pool: the system has no block of ", c.bytes, " bytes.");
+  }
+  return block;
+}
+
+void give(void* block, size_t bytes) noexcept {
+  SizeClass c = size_class(bytes);
+  {
+    std::lock_guard guard(lock);
+    state.bytes_in_use -= c.bytes;
+    if (state.bytes_cached + c.bytes <= state.cap_bytes) {
+      auto* head = static_cast<FreeBlock*>(block);
+      head->next = free_list[c.index];
+      free_list[c.index] = head;
+      state.bytes_cached += c.bytes;
+      return;
+    }
+  }
+  std::free(block);
+}
+
+Stats stats() {
+  std::lock_guard guard(lock);
+  return state;
+}
+
+void reset_peak() {
+  std::lock_guard guard(lock);
+  state.peak_bytes_in_use = state.bytes_in_use;
+}
+
+size_t trim(size_t keep) {
+  FreeBlock* doomed = nullptr;
+  size_t freed = 0;
+  {
+    std::lock_guard guard(lock);
+    for (int i = kClasses - 1; i >= 0 && state.bytes_cached > keep; --i) {
+      size_t bytes = i < 4 ? (i + 1) * kAlign : (size_t{1} << ((i - 4) / 4 + 8)) * (5 + (i - 4) % 4) / 4;
+      while (free_list[i] && state.bytes_cached > keep) {
+        FreeBlock* head = free_list[i];
+        free_list[i] = head->next;
+        state.bytes_cached -= bytes;
+        freed += bytes;
+        head->next = doomed;
+        doomed = head;
+      }
+    }
+  }
+  while (doomed) {
+    FreeBlock* next = doomed->next;
+    std::free(doomed);
+    doomed = next;
+  }
+  return freed;
+}
+
+void set_cap(size_t bytes) {
+  {
+    std::lock_guard guard(lock);
+    state.cap_bytes = bytes;
+  }
+  trim(bytes);
+}
+
+}  // namespace tn::pool

@@ -1,0 +1,7 @@
+#include "primitives/primitive.h"
+
+namespace tn {
+
+void register_creation() {}
+
+}  // namespace tn

@@ -1,0 +1,48 @@
+// The Python class of each kind of native error.
+#include "core/error.h"
+#include "python/bindings.h"
+
+namespace tn {
+namespace {
+
+PyObject* classes[10];
+
+void translate(const std::exception_ptr& p, void*) {
+  try {
+    std::rethrow_exception(p);
+  } catch (const Error& e) {
+    PyErr_SetString(classes[static_cast<int>(e.kind)], e.what());
+  }
+}
+
+void warn(const char* category, const char* message) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  int status;
+  {
+    nb::object cls = nb::module_::import_("taenite.errors").attr(category);
+    status = PyErr_WarnEx(cls.ptr(), message, 2);
+  }
+  PyGILState_Release(state);
+  if (status != 0) throw nb::python_error();
+}
+
+}  // namespace
+
+// taenite.errors hands over its classes, so that they are defined, documented and importable in Python.
+void bind_errors(nb::module_& m) {
+  PyObject* builtin[10] = {PyExc_TypeError,    PyExc_ValueError, PyExc_IndexError, PyExc_NotImplementedError,
+                           PyExc_ValueError,   PyExc_ValueError, PyExc_TypeError,  PyExc_MemoryError,
+                           PyExc_RuntimeError, PyExc_BufferError};
+  for (int i = 0; i < 10; ++i) classes[i] = builtin[i];
+  nb::register_exception_translator(translate);
+  m.def("set_error_classes", [](nb::object linalg, nb::object gauge, nb::object tracing) {
+    classes[static_cast<int>(ErrorKind::LinAlg)] = linalg.release().ptr();
+    classes[static_cast<int>(ErrorKind::Gauge)] = gauge.release().ptr();
+    classes[static_cast<int>(ErrorKind::Tracing)] = tracing.release().ptr();
+  });
+  lock_hooks.leave = []() -> void* { return PyEval_SaveThread(); };
+  lock_hooks.take = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };
+  lock_hooks.warn = warn;
+}
+
+}  // namespace tn

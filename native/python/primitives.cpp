@@ -1,0 +1,61 @@
+// bind and the table of primitives, as Python sees them.
+#include "primitives/primitive.h"
+#include "python/bindings.h"
+
+namespace tn {
+namespace {
+
+const Attrs& attrs_from_python(nb::tuple given) {
+  if (given.size() == 0) return Attrs::none();
+  Attrs::Lists lists;
+  for (nb::handle a : given) {
+    std::vector<int64_t>& list = lists.emplace_back();
+    if (nb::isinstance<nb::int_>(a)) {
+      list.push_back(nb::cast<int64_t>(a));
+    } else {
+      for (nb::handle i : a) list.push_back(nb::cast<int64_t>(i));
+    }
+  }
+  return Attrs::intern(std::move(lists));
+}
+
+nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple attrs, nb::tuple sizes,
+                            int mask) {
+  std::vector<const Value*> in;
+  for (nb::handle o : operands) {
+    Value* v = unwrap(o);
+    if (!v)
+      fail(ErrorKind::Type, p.name, ": operands must be Tensors, got ", nb::repr(o.type()).c_str(), ".");
+    in.push_back(v);
+  }
+  std::vector<Size> numbers;
+  for (nb::handle s : sizes) numbers.push_back({nb::cast<int64_t>(s)});
+  uint32_t wanted = mask < 0 ? visible_mask(p) : static_cast<uint32_t>(mask);
+  Value out[kMaxOutputs];
+  bind(p, in, attrs_from_python(attrs), numbers, wanted, out);
+  if (p.n_out == 1) return wrap(std::move(out[0]));
+  nb::list results;
+  for (int j = 0; j < p.n_out; ++j) results.append(wanted >> j & 1 ? wrap(std::move(out[j])) : nb::none());
+  return nb::tuple(results);
+}
+
+}  // namespace
+
+void bind_primitives(nb::module_& m) {
+  register_all();
+  nb::class_<Primitive>(m, "Primitive")
+      .def_prop_ro("name", [](const Primitive& p) { return p.name; })
+      .def_ro("n_in", &Primitive::n_in)
+      .def_ro("n_out", &Primitive::n_out)
+      .def_ro("hidden", &Primitive::hidden);
+  m.def("primitive", [](const std::string& n) { return &primitive(n); }, nb::rv_policy::reference);
+  m.def("primitive_names", [] {
+    nb::list l;
+    for (const Primitive& p : primitives()) l.append(p.name);
+    return l;
+  });
+  m.def("bind", bind_from_python, nb::arg("primitive"), nb::arg("operands"), nb::arg("attrs") = nb::tuple(),
+        nb::arg("sizes") = nb::tuple(), nb::arg("mask") = -1);
+}
+
+}  // namespace tn

@@ -1,0 +1,52 @@
+// The class Tensor: attributes. Operators are in operators.cpp, exchange with other libraries in interop.cpp.
+#include "python/bindings.h"
+
+namespace tn {
+namespace {
+
+nb::handle tensor_type;
+nb::object dtype_objects[kDTypes];
+
+}  // namespace
+
+nb::object wrap(Value&& v) {
+  nb::object o = nb::inst_alloc(tensor_type);
+  new (nb::inst_ptr<Value>(o)) Value(std::move(v));
+  nb::inst_mark_ready(o);
+  return o;
+}
+
+Value* unwrap(nb::handle h) {
+  return Py_TYPE(h.ptr()) == reinterpret_cast<PyTypeObject*>(tensor_type.ptr()) ? nb::inst_ptr<Value>(h)
+                                                                                : nullptr;
+}
+
+nb::object dtype_to_python(DType t) { return dtype_objects[static_cast<int>(t)]; }
+
+DType dtype_from_python(nb::handle h) {
+  for (int i = 0; i < kDTypes; ++i)
+    if (h.ptr() == dtype_objects[i].ptr()) return static_cast<DType>(i);
+  fail(ErrorKind::Type, "dtype must be a taenite dtype, got ", nb::repr(h).c_str(), ".");
+}
+
+void bind_tensor(nb::module_& m) {
+  m.def("set_dtype_objects", [](nb::list objects) {
+    for (int i = 0; i < kDTypes; ++i) dtype_objects[i] = objects[i];
+  });
+  m.def("promote", [](nb::handle a, nb::handle b) {
+    return dtype_to_python(promote(dtype_from_python(a), dtype_from_python(b)));
+  });
+  nb::class_<Value> tensor(m, "Tensor");
+  tensor_type = tensor;
+  tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });
+  tensor.def_prop_ro("size", [](const Value& x) { return x.t.numel(); });
+  tensor.def_prop_ro("dtype", [](const Value& x) { return dtype_to_python(x.t.dtype); });
+  tensor.def_prop_ro("strides", [](const Value& x) {
+    nb::list l;
+    for (int64_t s : x.t.strides()) l.append(s);
+    return nb::tuple(l);
+  });
+  bind_interop(tensor, m);
+}
+
+}  // namespace tn

@@ -1,0 +1,30 @@
+#include "tape/value.h"
+
+namespace tn {
+
+Value Value::lower() const { return box ? box->inner : Value(t); }
+
+void Box::destroy(Box* b) { delete b; }
+
+Ref<Node> Node::create() {
+  static uint64_t next_id = 0;
+  auto* n = new Node;
+  n->id = ++next_id;
+  return Ref<Node>(n);
+}
+
+void Node::destroy(Node* n) {
+  static thread_local std::vector<Node*> doomed;
+  static thread_local bool draining = false;
+  doomed.push_back(n);
+  if (draining) return;
+  draining = true;
+  while (!doomed.empty()) {
+    Node* next = doomed.back();
+    doomed.pop_back();
+    delete next;  // its edges and saved values may add to the list
+  }
+  draining = false;
+}
+
+}  // namespace tn
