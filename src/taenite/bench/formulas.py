@@ -29,7 +29,7 @@ def gp_log_marginal(ops: Any, log_params: Any, x: Any, y: Any, eye: Any) -> Any:
 
 
 def ising_plaquette() -> list[list[list[list[float]]]]:
-    """Sum over the four bonds of a plaquette for every state of its spins: beta times it is ln of the first tensor."""
+    """Sum of the four bonds of a plaquette, for every state of its spins: ln of the first tensor over beta."""
     spins = (1.0, -1.0)
     return [[[[a * b + b * c + c * d + d * a for d in spins] for c in spins] for b in spins] for a in spins]
 
@@ -37,8 +37,8 @@ def ising_plaquette() -> list[list[list[list[float]]]]:
 def ising_log_z(ops: Any, beta: Any, plaquette: Any, cuts: Cuts) -> Any:
     """ln Z per spin of the 2-D Ising model by tensor renormalisation, the ranks kept in each step given.
 
-    Levin and Nave, Phys. Rev. Lett. 99, 120601 (2007). A plaquette tensor stands for two spins, and every step
-    doubles that, so the logarithm of its scale counts half as much as the one before.
+    Levin and Nave, Phys. Rev. Lett. 99, 120601 (2007). A plaquette tensor stands for two spins, and every
+    step doubles that, so the logarithm of its scale counts half as much as the one before.
     """
     tensor, log_z, spins = ops.exp(beta * plaquette), 0.0, 2
     for cut in cuts:
@@ -64,24 +64,25 @@ def split(ops: Any, tensor: Any, rank: int) -> tuple[Any, Any]:
 
 
 def rank_of(s: Any, limit: int) -> int:
-    """Largest rank <= `limit` that keeps no rounding noise and divides no multiplet of equal singular values."""
-    rank = min(limit, sum(float(value) > 1e-10 * float(s[0]) for value in s))
-    while (
-        rank > 1 and rank < len(s) and s[rank - 1] - s[rank] <= 1e-8 * s[rank - 1] and s[rank] > 1e-10 * s[0]
-    ):
+    """Largest rank <= `limit` that keeps no rounding noise and divides no group of equal singular values."""
+    meaningful = sum(float(value) > 1e-10 * float(s[0]) for value in s)
+    rank = min(limit, meaningful)
+    while 1 < rank < meaningful and s[rank - 1] - s[rank] <= 1e-8 * s[rank - 1]:
         rank -= 1
     return rank
 
 
+def spectrum(ops: Any, tensor: Any) -> Any:
+    i, j, m, n = tensor.shape
+    return ops.svd(tensor.reshape(i * j, m * n))[1]
+
+
 def ising_cuts(numpy: Any, beta: float, bond: int, steps: int) -> Cuts:
-    """The ranks that every step keeps for bond dimension `bond`, found by running the steps without derivatives."""
+    """The ranks that every step keeps for bond dimension `bond`, found by a run without derivatives."""
     ops, cuts = numpy_ops(numpy), []
     tensor = numpy.exp(beta * numpy.asarray(ising_plaquette()))
     for _ in range(steps):
-        u, l, d, r = tensor.shape
-        swapped = tensor.transpose(0, 3, 2, 1)
-        spectra = ops.svd(tensor.reshape(u * l, d * r))[1], ops.svd(swapped.reshape(u * r, d * l))[1]
-        cuts.append((rank_of(spectra[0], bond), rank_of(spectra[1], bond)))
+        cuts.append(tuple(rank_of(spectrum(ops, t), bond) for t in (tensor, tensor.transpose(0, 3, 2, 1))))
         tensor = trg_step(ops, tensor / abs(tensor).max(), cuts[-1])
     return tuple(cuts)
 
@@ -89,8 +90,8 @@ def ising_cuts(numpy: Any, beta: float, bond: int, steps: int) -> Cuts:
 def svd_cotangent(xp: Any, u: Any, s: Any, vh: Any, gu: Any, gs: Any, gvh: Any) -> Any:
     """Cotangent of a real thin SVD with the terms of equal singular values dropped, over torch or jax.numpy.
 
-    Both libraries' own rules give NaN when singular values are equal, zeros included, which the tensors of the
-    Ising model have by symmetry; this is the remedy that their users write.
+    Both libraries' own rules give NaN when singular values are equal, zeros included, which the tensors of
+    the Ising model have by symmetry; this is the remedy that their users write.
     """
     tiny = max(u.shape[-2], vh.shape[-1]) * xp.finfo(s.dtype).eps * s[0]
     gap = s[None, :] - s[:, None]
