@@ -1,7 +1,12 @@
+#include "primitives/linalg.h"
+
 #include "primitives/primitive.h"
 
 namespace tn {
 
-void register_linalg() {}
+void register_linalg() {
+  register_linalg_solve();
+  register_linalg_decomp();
+}
 
 }  // namespace tn
