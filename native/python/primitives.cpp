@@ -1,4 +1,6 @@
 // bind and the table of primitives, as Python sees them.
+#include <nanobind/stl/string.h>
+
 #include "primitives/primitive.h"
 #include "python/bindings.h"
 

@@ -1,0 +1,133 @@
+#include "kernels/copy.h"
+
+#include "core/observe.h"
+#include "kernels/bytes.h"
+#include "kernels/nest.h"
+
+namespace tn {
+namespace {
+
+Nest<2> nest_of(const Tensor& dst, const Tensor& src) {
+  Nest<2> nest{{}, {}, {dst.data, src.data}};
+  auto item = static_cast<int64_t>(itemsize(dst.dtype));
+  for (int i = 0; i < dst.ndim(); ++i)
+    nest.add(dst.shape()[i], {dst.strides()[i] * item, src.strides()[i] * item});
+  nest.simplify();
+  return nest;
+}
+
+// Rows of dst are contiguous, columns of src are: square blocks keep both in cache.
+template <class T>
+void transpose(char* d, int64_t ds, const char* s, int64_t ss, int64_t rows, int64_t cols) {
+  constexpr int64_t kBlock = 128 / sizeof(T);
+  for (int64_t i0 = 0; i0 < rows; i0 += kBlock)
+    for (int64_t j0 = 0; j0 < cols; j0 += kBlock)
+      for (int64_t i = i0; i < std::min(i0 + kBlock, rows); ++i)
+        copy_row<T>(d + i * ds + j0 * sizeof(T), sizeof(T), s + i * sizeof(T) + j0 * ss, ss,
+                    std::min(kBlock, cols - j0));
+}
+
+// Brings the axis along which src is contiguous next to the innermost, along which dst is.
+bool transposes(Nest<2>& nest, int64_t item) {
+  int last = nest.ndim() - 1;
+  if (last < 1 || nest.strides[0][last] != item || nest.strides[1][last] == item) return false;
+  for (int axis = 0; axis < last; ++axis)
+    if (nest.strides[1][axis] == item) {
+      nest.swap(axis, last - 1);
+      return true;
+    }
+  return false;
+}
+
+template <class T>
+void copy_nest(Nest<2>& nest) {
+  constexpr int64_t item = sizeof(T);
+  if (nest.ndim() == 0) return nest.each(0, [](auto& at) { copy_row<T>(at[0], 0, at[1], 0, 1); });
+  const int last = nest.ndim() - 1;
+  if (transposes(nest, item))
+    return nest.each(2, [&](auto& at) {
+      transpose<T>(at[0], nest.strides[0][last - 1], at[1], nest.strides[1][last], nest.shape[last - 1],
+                   nest.shape[last]);
+    });
+  const int64_t n = nest.shape[last], ds = nest.strides[0][last], ss = nest.strides[1][last];
+  if (ds == item && ss == item)
+    return nest.each(1, [=](auto& at) { std::memcpy(at[0], at[1], static_cast<size_t>(n * item)); });
+  nest.each(1, [=](auto& at) { copy_row<T>(at[0], ds, at[1], ss, n); });
+}
+
+size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel()) * itemsize(t.dtype); }
+
+}  // namespace
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  Nest<2> nest = nest_of(dst, src);
+  observe::copy(bytes_of(dst));
+  by_size(itemsize(dst.dtype), [&]<class T>(T) { copy_nest<T>(nest); });
+}
+
+Tensor copy(const Tensor& t) {
+  Tensor out = empty(t.dtype, t.shape());
+  copy_into(out, t);
+  return out;
+}
+
+Tensor contiguous(const Tensor& t) { return t.layout.is_c_contiguous() ? view(t, t.layout) : copy(t); }
+
+void fill(const Tensor& dst, const void* value) {
+  Tensor element = scalar(dst.dtype, 0);
+  std::memcpy(element.data, value, itemsize(dst.dtype));
+  element.layout = {dst.shape(), Dims(dst.ndim(), 0)};
+  Nest<2> nest = nest_of(dst, element);
+  observe::fill(bytes_of(dst));
+  by_size(itemsize(dst.dtype), [&]<class T>(T) { copy_nest<T>(nest); });
+}
+
+void fill_zero(const Tensor& dst) {
+  const uint64_t zero[2] = {0, 0};
+  if (!dst.layout.is_dense()) return fill(dst, zero);
+  observe::fill(bytes_of(dst));
+  std::memset(dst.data, 0, bytes_of(dst));
+}
+
+namespace {
+
+// Keeps columns j <= i + k of row i (lower) or j >= i + k, and zeroes the rest. Strides in bytes.
+template <class T>
+void copy_triangle_rows(char* d, int64_t ds, const char* s, int64_t row, int64_t col, int64_t m, int64_t n,
+                        int64_t k, bool lower) {
+  for (int64_t i = 0; i < m; ++i, d += ds, s += row) {
+    const int64_t split = std::clamp<int64_t>(lower ? i + k + 1 : i + k, 0, n);
+    const int64_t first = lower ? 0 : split, count = lower ? split : n - split;
+    copy_row<T>(d + first * sizeof(T), sizeof(T), s + first * col, col, count);
+    std::memset(d + (lower ? split : 0) * sizeof(T), 0, static_cast<size_t>(n - count) * sizeof(T));
+  }
+}
+
+}  // namespace
+
+Tensor copy_triangle(const Tensor& t, int64_t k, bool lower) {
+  const int row = t.ndim() - 2, col = t.ndim() - 1;
+  const auto item = static_cast<int64_t>(itemsize(t.dtype));
+  const bool by_columns = t.strides()[row] == 1 && t.strides()[col] != 1;
+  Tensor out = empty(t.dtype, by_columns ? Layout::column_major(t.shape()) : Layout::c_contiguous(t.shape()));
+  const int i = by_columns ? col : row, j = by_columns ? row : col;
+  if (by_columns) k = -k;
+  Nest<2> matrices{{}, {}, {out.data, t.data}};
+  for (int axis = 0; axis < row; ++axis)
+    matrices.add(t.shape()[axis], {out.strides()[axis] * item, t.strides()[axis] * item});
+  by_size(itemsize(t.dtype), [&]<class T>(T) {
+    matrices.each(0, [&](auto& at) {
+      copy_triangle_rows<T>(at[0], out.strides()[i] * item, at[1], t.strides()[i] * item,
+                            t.strides()[j] * item, t.shape()[i], t.shape()[j], k, lower != by_columns);
+    });
+  });
+  return out;
+}
+
+Tensor zeros(const Meta& meta) {
+  Tensor out = empty(meta);
+  fill_zero(out);
+  return out;
+}
+
+}  // namespace tn
