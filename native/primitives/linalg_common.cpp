@@ -1,0 +1,78 @@
+#include "primitives/linalg_common.h"
+
+namespace tn::linalg {
+namespace {
+
+template <class R>
+R absolute_sum_of(const R* x, int64_t n) {
+  constexpr int kLanes = 64 / sizeof(R);  // independent sums, so that the compiler may use vectors
+  R sums[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int k = 0; k < kLanes; ++k) sums[k] += std::abs(x[i + k]);
+  R total = 0;
+  for (; i < n; ++i) total += std::abs(x[i]);
+  for (R s : sums) total += s;
+  return total;
+}
+
+}  // namespace
+
+float absolute_sum(const float* x, int64_t n) { return absolute_sum_of(x, n); }
+double absolute_sum(const double* x, int64_t n) { return absolute_sum_of(x, n); }
+
+Offsets::Offsets(std::span<const int64_t> shape, std::span<const int64_t> strides) : count_(product(shape)) {
+  for (size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] == 1) continue;
+    const int last = shape_.size() - 1;
+    if (last >= 0 && strides_[last] == strides[k] * shape[k]) {
+      shape_[last] *= shape[k];
+      strides_[last] = strides[k];
+    } else {
+      shape_.push_back(shape[k]);
+      strides_.push_back(strides[k]);
+    }
+  }
+}
+
+Tensor without_repeats(const Tensor& t) {
+  Layout once = t.layout;
+  for (int k = 0; k < t.ndim() - 2; ++k)
+    if (once.strides[k] == 0 && once.shape[k] > 1) once.shape[k] = 1;
+  return view(t, std::move(once));
+}
+
+Tensor with_repeats(const Tensor& t, std::span<const int64_t> batch) {
+  Layout full = t.layout;
+  for (size_t k = 0; k < batch.size(); ++k)
+    if (full.shape[k] != batch[k]) {
+      full.shape[k] = batch[k];
+      full.strides[k] = 0;
+    }
+  return view(t, std::move(full));
+}
+
+std::string at_batch(std::span<const int64_t> batch, int64_t i) {
+  if (batch.empty()) return "";
+  if (batch.size() == 1) return text(" at batch index ", i);
+  Dims index(batch);
+  for (int k = index.size() - 1; k >= 0; --k) {
+    index[k] = i % batch[k];
+    i /= batch[k];
+  }
+  return text(" at batch index ", show(index));
+}
+
+void fail_not_finite(const char* who, std::span<const int64_t> batch, int64_t i) {
+  fail(ErrorKind::LinAlg, who, ": a contains NaN or Inf", at_batch(batch, i), ".");
+}
+
+void raise_failure(const char* who, const char* problem, std::span<const int64_t> batch,
+                   const Failure& failure) {
+  if (!failure) return;
+  if (failure.info == kNotFinite) fail_not_finite(who, batch, failure.index);
+  fail(ErrorKind::LinAlg, who, ": a ", problem, at_batch(batch, failure.index), " (LAPACK info ",
+       failure.info, ").");
+}
+
+}  // namespace tn::linalg
