@@ -1,0 +1,1 @@
+"""Records and public functions, one module for each kind of operation."""
