@@ -6,7 +6,19 @@
 
 namespace tn {
 
-enum class ErrorKind { Type, Value, Index, NotImplemented, LinAlg, Gauge, Tracing, Memory, Runtime, Buffer };
+enum class ErrorKind {
+  Type,
+  Value,
+  Index,
+  NotImplemented,
+  LinAlg,
+  Gauge,
+  Tracing,
+  Memory,
+  Runtime,
+  Buffer,
+  Os
+};
 
 struct Error : std::runtime_error {
   ErrorKind kind;

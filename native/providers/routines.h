@@ -1,7 +1,7 @@
 // BLAS and LAPACK for T in float, double, complex<float>, complex<double>, by the provider selected in this
 // thread. Matrices are column-major; dimensions are int64_t whatever the library's integers; pivots are
 // int32_t and one-based, as LAPACK gives them. LAPACK routines return info: 0 fine, k > 0 numerical failure
-// at k. A dimension too large for the library throws std::invalid_argument before the call.
+// at k. A dimension too large for the library is refused before the call.
 #pragma once
 #include "providers/call.h"
 

@@ -1,30 +1,13 @@
-// Workspace: a scratch buffer, and the cache of LAPACK's workspace queries.
+// Workspaces: pooled scratch, and the cache of LAPACK's workspace queries.
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 
+#include "core/pool.h"
 #include "providers/call.h"
 
 namespace tn::providers {
-
-// Uninitialised, 64-byte aligned memory for the length of a scope.
-class Scratch {
- public:
-  explicit Scratch(int64_t bytes) : data_(bytes ? std::aligned_alloc(64, (bytes + 63) / 64 * 64) : nullptr) {
-    if (bytes && !data_) throw std::bad_alloc();
-    observe::alloc(static_cast<size_t>(bytes));
-  }
-  ~Scratch() { std::free(data_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* data() const { return data_; }
-
- private:
-  void* data_;
-};
 
 // Elements of work (T), rwork (Real<T>) and iwork (room for 64 bits each) of a call.
 struct Sizes {
@@ -71,16 +54,16 @@ class Workspace {
         rwork_at_(aligned(sizes.work * sizeof(T))),
         iwork_at_(rwork_at_ + aligned(sizes.rwork * sizeof(Real<T>))),
         scratch_(iwork_at_ + aligned(sizes.iwork * sizeof(int64_t))) {}
-  T* work() const { return static_cast<T*>(scratch_.data()); }
+  T* work() const { return scratch_.as<T>(); }
   Real<T>* rwork() const { return static_cast<Real<T>*>(at(rwork_at_)); }
   void* iwork() const { return at(iwork_at_); }
   const Sizes& sizes() const { return sizes_; }
 
  private:
-  static int64_t aligned(size_t bytes) { return static_cast<int64_t>((bytes + 63) / 64 * 64); }
-  void* at(int64_t offset) const { return static_cast<char*>(scratch_.data()) + offset; }
+  static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+  void* at(size_t offset) const { return scratch_.as<char>() + offset; }
   Sizes sizes_;
-  int64_t rwork_at_, iwork_at_;
+  size_t rwork_at_, iwork_at_;
   Scratch scratch_;
 };
 

@@ -5,7 +5,8 @@
 namespace tn {
 namespace {
 
-PyObject* classes[10];
+constexpr int kKinds = 11;
+PyObject* classes[kKinds];
 
 void translate(const std::exception_ptr& p, void*) {
   try {
@@ -30,10 +31,11 @@ void warn(const char* category, const char* message) {
 
 // taenite.errors hands over its classes, so that they are defined, documented and importable in Python.
 void bind_errors(nb::module_& m) {
-  PyObject* builtin[10] = {PyExc_TypeError,    PyExc_ValueError, PyExc_IndexError, PyExc_NotImplementedError,
-                           PyExc_ValueError,   PyExc_ValueError, PyExc_TypeError,  PyExc_MemoryError,
-                           PyExc_RuntimeError, PyExc_BufferError};
-  for (int i = 0; i < 10; ++i) classes[i] = builtin[i];
+  PyObject* builtin[kKinds] = {PyExc_TypeError,           PyExc_ValueError,  PyExc_IndexError,
+                               PyExc_NotImplementedError, PyExc_ValueError,  PyExc_ValueError,
+                               PyExc_TypeError,           PyExc_MemoryError, PyExc_RuntimeError,
+                               PyExc_BufferError,         PyExc_OSError};
+  for (int i = 0; i < kKinds; ++i) classes[i] = builtin[i];
   nb::register_exception_translator(translate);
   m.def("set_error_classes", [](nb::object linalg, nb::object gauge, nb::object tracing) {
     classes[static_cast<int>(ErrorKind::LinAlg)] = linalg.release().ptr();
