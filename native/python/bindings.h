@@ -13,6 +13,7 @@ void bind_tensor(nb::module_& m);
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m);
 void bind_primitives(nb::module_& m);
 void bind_pool(nb::module_& m);
+void bind_providers(nb::module_& m);
 
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);

@@ -4,5 +4,6 @@ NB_MODULE(_core, m) {
   tn::bind_errors(m);
   tn::bind_tensor(m);
   tn::bind_pool(m);
+  tn::bind_providers(m);
   tn::bind_primitives(m);
 }
