@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/observe.h"
 
 namespace tn::pool {
 namespace {
@@ -60,6 +61,7 @@ void* from_system(size_t bytes) {
 }  // namespace
 
 void* take(size_t bytes) {
+  observe::alloc(bytes);
   SizeClass c = size_class(bytes);
   void* block = nullptr;
   {

@@ -99,7 +99,8 @@ std::unique_ptr<Provider> open_provider(const std::string& name, const std::vect
   std::unique_ptr<Provider> provider;
   for (size_t i = 0; !provider; ++i) provider = kFamilies[i](name, files);
   if (!provider->function(Routine::gemm, 1))
-    fail(ErrorKind::Os, "providers: ", paths.front(), " is not a BLAS library: no dgemm under any known spelling");
+    fail(ErrorKind::Os, "providers: ", paths.front(),
+         " is not a BLAS library: no dgemm under any known spelling");
   return provider;
 }
 

@@ -1,10 +1,9 @@
-#include "providers/select.h"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "core/error.h"
 #include "core/observe.h"
+#include "providers/select.h"
 #include "providers/selftest.h"
 #include "python/bindings.h"
 #include "threads/budget.h"
@@ -51,11 +50,13 @@ void bind_selection(nb::module_& m) {
       .def_prop_ro("name", [](const Provider& p) { return p.name(); })
       .def("info", [](const Provider& p) { return as_dict(p.info()); });
   nb::class_<Selection>(m, "ProviderSelection", "A provider for each routine.")
-      .def("providers", [](const Selection& s) { return std::vector<Provider*>(s.of, s.of + kRoutines); },
-           nb::rv_policy::reference);
+      .def(
+          "providers", [](const Selection& s) { return std::vector<Provider*>(s.of, s.of + kRoutines); },
+          nb::rv_policy::reference);
   m.def("provider_open", &providers::open, nb::arg("name"), nb::arg("paths"), nb::rv_policy::reference,
         nb::call_guard<nb::gil_scoped_release>());
-  m.def("provider_default", &default_provider, nb::rv_policy::reference, nb::call_guard<nb::gil_scoped_release>());
+  m.def("provider_default", &default_provider, nb::rv_policy::reference,
+        nb::call_guard<nb::gil_scoped_release>());
   m.def("providers_opened", &opened, nb::rv_policy::reference);
   m.def("provider_set_finder", [](nb::object found) {
     Py_XSETREF(finder, found.release().ptr());
@@ -88,7 +89,8 @@ void bind_checks(nb::module_& m) {
           checks = run_checks(n);
         }
         nb::list rows;
-        for (const Check& c : checks) rows.append(nb::make_tuple(c.routine, std::string(1, c.type), c.residual));
+        for (const Check& c : checks)
+          rows.append(nb::make_tuple(c.routine, std::string(1, c.type), c.residual));
         return rows;
       },
       nb::arg("n"));
@@ -102,15 +104,17 @@ void bind_threads(nb::module_& m) {
   m.def("threads_exchange_block_budget", &threads::exchange_block_budget, nb::arg("threads"));
 }
 
-nb::tuple as_tuple(const observe::Tally& tally) { return nb::make_tuple(tally.count.load(), tally.amount.load()); }
+nb::tuple as_tuple(const observe::Tally& tally) {
+  return nb::make_tuple(tally.count.load(), tally.amount.load());
+}
 
 // The counters now: (copies, fills, materialisations, allocations, (calls of routine 0, ...)).
 nb::tuple snapshot() {
   const observe::State& s = observe::state;
   nb::list calls;
   for (int r = 0; r < kRoutines; ++r) calls.append(as_tuple(s.calls[r]));
-  return nb::make_tuple(as_tuple(s.copies), as_tuple(s.fills), as_tuple(s.materialisations), as_tuple(s.allocations),
-                        nb::tuple(calls));
+  return nb::make_tuple(as_tuple(s.copies), as_tuple(s.fills), as_tuple(s.materialisations),
+                        as_tuple(s.allocations), nb::tuple(calls));
 }
 
 nb::list shapes_since(size_t first) {

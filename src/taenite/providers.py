@@ -96,7 +96,9 @@ def _openblas_wheel() -> list[list[str]]:
     # find_spec does not import the package: importing it loads the library for the whole process.
     spec = importlib.util.find_spec("scipy_openblas32")
     folders = [Path(folder, "lib") for folder in (spec and spec.submodule_search_locations) or ()]
-    found = _first_match(folders, "libscipy_openblas*.so") or _first_match(folders, "libscipy_openblas*.dylib")
+    found = _first_match(folders, "libscipy_openblas*.so") or _first_match(
+        folders, "libscipy_openblas*.dylib"
+    )
     return [[found]] if found else []
 
 
@@ -129,7 +131,8 @@ def available() -> dict[str, list[str]]:
 def _catalogue() -> str:
     installed = available()
     lines = (
-        f"  {name}: " + (", ".join(installed[name]) if name in installed else f"not installed ({source.install})")
+        f"  {name}: "
+        + (", ".join(installed[name]) if name in installed else f"not installed ({source.install})")
         for name, source in _SOURCES.items()
     )
     return "\n".join([*lines, "  or the path of a BLAS and LAPACK library"])
@@ -168,7 +171,9 @@ def _indices(routines: Iterable[str] | None) -> list[int]:
     names = list(routines)
     unknown = [name for name in names if name not in ROUTINES]
     if unknown:
-        raise ValueError(f"providers.use: unknown routines {unknown}; they are base names: {', '.join(ROUTINES)}.")
+        raise ValueError(
+            f"providers.use: unknown routines {unknown}; they are base names: {', '.join(ROUTINES)}."
+        )
     return [ROUTINES.index(name) for name in names]
 
 
