@@ -7,6 +7,7 @@ namespace tn {
 void register_linalg() {
   register_linalg_solve();
   register_linalg_decomp();
+  register_linalg_spectral();
 }
 
 }  // namespace tn

@@ -1,9 +1,11 @@
-// The parts of register_linalg: solving and its factorizations; QR and spectral decompositions.
+// The parts of register_linalg: solving and its factorizations; QR and spectral decompositions; what their
+// derivatives divide by.
 #pragma once
 
 namespace tn {
 
 void register_linalg_solve();
 void register_linalg_decomp();
+void register_linalg_spectral();
 
 }  // namespace tn
