@@ -23,7 +23,7 @@ struct Tally {
 struct State {
   std::atomic<int> observers{0};
   std::atomic<int> shape_logs{0};
-  Tally copies, fills, materialisations, allocations;
+  Tally copies, fills, materialisations, allocations, workspace_queries;
   Tally calls[kRoutineSlots];
 };
 extern State state;
@@ -43,6 +43,7 @@ inline void record(Tally& tally, size_t bytes) {
 inline void copy(size_t bytes) { record(state.copies, bytes); }
 inline void fill(size_t bytes) { record(state.fills, bytes); }
 inline void materialise(size_t bytes) { record(state.materialisations, bytes); }
+inline void workspace_query() { record(state.workspace_queries, 0); }
 inline void alloc(size_t bytes) { record(state.allocations, bytes); }
 
 // The dimensions of one call, kept while an observer asked for shapes.

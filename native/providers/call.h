@@ -158,6 +158,7 @@ int64_t call_info(Routine routine, Dims dims, A... args) {
 template <class T, class... A>
 int64_t query_info(Routine routine, A... args) {
   int64_t info = 0;
+  observe::workspace_query();
   call_unobserved<T>(routine, args..., IntOut{&info});
   return info;
 }

@@ -115,66 +115,78 @@ class Rcond {
 // ---- QR and LQ
 // -----------------------------------------------------------------------------------------------
 
-// A (m x n) = Q R in place: R above the diagonal, min(m, n) reflectors below it and in tau.
-template <class T>
-class QrFactor {
+// A (m x n) = Q R in place (geqrf: R above the diagonal, min(m, n) reflectors below it and in tau), or L Q
+// (gelqf: L below, reflectors above).
+template <class T, Routine routine>
+class OrthogonalFactor {
  public:
-  QrFactor(int64_t m, int64_t n) : m_(m), n_(n), space_(sizes(m, n)) {}
+  OrthogonalFactor(int64_t m, int64_t n) : m_(m), n_(n), space_(sizes(m, n)) {}
   int64_t operator()(T* A, int64_t lda, T* tau) const {
-    return providers::geqrf(m_, n_, A, lda, tau, space_.work(), space_.sizes().work);
+    return providers::call_info<T>(routine, {m_, n_}, m_, n_, A, lda, tau, space_.work(),
+                                   space_.sizes().work);
   }
 
  private:
   static Sizes sizes(int64_t m, int64_t n) {
-    return providers::sizes_for(query_key<T>(Routine::geqrf, 'N', m, n, 0), [m, n] {
+    return providers::sizes_for(query_key<T>(routine, 'N', m, n, 0), [m, n] {
       T work{}, unread{};
-      query_info<T>(Routine::geqrf, m, n, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
+      query_info<T>(routine, m, n, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
       return Sizes{.work = answered(work)};
     });
   }
   int64_t m_, n_;
   Workspace<T> space_;
 };
-
-// The first n columns of Q (m x n, n <= m) in place of k <= n reflectors.
 template <class T>
-class QrForm {
+using QrFactor = OrthogonalFactor<T, Routine::geqrf>;
+template <class T>
+using LqFactor = OrthogonalFactor<T, Routine::gelqf>;
+
+// Q (m x n) in place of k reflectors: the first n <= m columns (orgqr), or the first m <= n rows (orglq).
+template <class T, Routine routine>
+class OrthogonalForm {
  public:
-  QrForm(int64_t m, int64_t n, int64_t k) : m_(m), n_(n), k_(k), space_(sizes(m, n, k)) {}
+  OrthogonalForm(int64_t m, int64_t n, int64_t k) : m_(m), n_(n), k_(k), space_(sizes(m, n, k)) {}
   int64_t operator()(T* A, int64_t lda, const T* tau) const {
-    return providers::orgqr(m_, n_, k_, A, lda, tau, space_.work(), space_.sizes().work);
+    return providers::call_info<T>(routine, {m_, n_, k_}, m_, n_, k_, A, lda, tau, space_.work(),
+                                   space_.sizes().work);
   }
 
  private:
   static Sizes sizes(int64_t m, int64_t n, int64_t k) {
-    return providers::sizes_for(query_key<T>(Routine::orgqr, 'N', m, n, k), [m, n, k] {
+    return providers::sizes_for(query_key<T>(routine, 'N', m, n, k), [m, n, k] {
       T work{}, unread{};
-      query_info<T>(Routine::orgqr, m, n, k, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
+      query_info<T>(routine, m, n, k, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
       return Sizes{.work = answered(work)};
     });
   }
   int64_t m_, n_, k_;
   Workspace<T> space_;
 };
+template <class T>
+using QrForm = OrthogonalForm<T, Routine::orgqr>;
+template <class T>
+using LqForm = OrthogonalForm<T, Routine::orglq>;
 
 // C (m x n) = op(Q) C (side 'L') or C op(Q) (side 'R'), Q of k reflectors; trans 'N' or kAdjoint<T>.
-template <class T>
-class QrApply {
+template <class T, Routine routine>
+class OrthogonalApply {
  public:
-  QrApply(char side, char trans, int64_t m, int64_t n, int64_t k)
+  OrthogonalApply(char side, char trans, int64_t m, int64_t n, int64_t k)
       : side_(side), trans_(trans), m_(m), n_(n), k_(k), space_(sizes(side, trans, m, n, k)) {}
   int64_t operator()(const T* A, int64_t lda, const T* tau, T* C, int64_t ldc) const {
-    return providers::ormqr(side_, trans_, m_, n_, k_, A, lda, tau, C, ldc, space_.work(),
-                            space_.sizes().work);
+    return providers::call_info<T>(routine, {m_, n_, k_}, side_, trans_, m_, n_, k_, A, lda, tau, C, ldc,
+                                   space_.work(), space_.sizes().work);
   }
 
  private:
   static Sizes sizes(char side, char trans, int64_t m, int64_t n, int64_t k) {
-    return providers::sizes_for(query_key<T>(Routine::ormqr, side, m, n, k), [=] {
+    return providers::sizes_for(query_key<T>(routine, side, m, n, k), [=] {
       T work{}, unread{};
-      int64_t order = std::max<int64_t>(1, side == 'L' ? m : n);
-      query_info<T>(Routine::ormqr, side, trans, m, n, k, &unread, order, &unread, &unread,
-                    std::max<int64_t>(1, m), &work, int64_t{-1});
+      const int64_t order = side == 'L' ? m : n,
+                    lda = std::max<int64_t>(1, routine == Routine::ormqr ? order : k);
+      query_info<T>(routine, side, trans, m, n, k, &unread, lda, &unread, &unread, std::max<int64_t>(1, m),
+                    &work, int64_t{-1});
       return Sizes{.work = answered(work)};
     });
   }
@@ -182,48 +194,10 @@ class QrApply {
   int64_t m_, n_, k_;
   Workspace<T> space_;
 };
-
-// A (m x n) = L Q in place: L below the diagonal, min(m, n) reflectors above it and in tau.
 template <class T>
-class LqFactor {
- public:
-  LqFactor(int64_t m, int64_t n) : m_(m), n_(n), space_(sizes(m, n)) {}
-  int64_t operator()(T* A, int64_t lda, T* tau) const {
-    return providers::gelqf(m_, n_, A, lda, tau, space_.work(), space_.sizes().work);
-  }
-
- private:
-  static Sizes sizes(int64_t m, int64_t n) {
-    return providers::sizes_for(query_key<T>(Routine::gelqf, 'N', m, n, 0), [m, n] {
-      T work{}, unread{};
-      query_info<T>(Routine::gelqf, m, n, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
-      return Sizes{.work = answered(work)};
-    });
-  }
-  int64_t m_, n_;
-  Workspace<T> space_;
-};
-
-// The first m rows of Q (m x n, m <= n) in place of k <= m reflectors of an LQ.
+using QrApply = OrthogonalApply<T, Routine::ormqr>;
 template <class T>
-class LqForm {
- public:
-  LqForm(int64_t m, int64_t n, int64_t k) : m_(m), n_(n), k_(k), space_(sizes(m, n, k)) {}
-  int64_t operator()(T* A, int64_t lda, const T* tau) const {
-    return providers::orglq(m_, n_, k_, A, lda, tau, space_.work(), space_.sizes().work);
-  }
-
- private:
-  static Sizes sizes(int64_t m, int64_t n, int64_t k) {
-    return providers::sizes_for(query_key<T>(Routine::orglq, 'N', m, n, k), [m, n, k] {
-      T work{}, unread{};
-      query_info<T>(Routine::orglq, m, n, k, &unread, std::max<int64_t>(1, m), &unread, &work, int64_t{-1});
-      return Sizes{.work = answered(work)};
-    });
-  }
-  int64_t m_, n_, k_;
-  Workspace<T> space_;
-};
+using LqApply = OrthogonalApply<T, Routine::ormlq>;
 
 // ---- Spectra
 // -------------------------------------------------------------------------------------------------

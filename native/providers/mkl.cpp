@@ -1,5 +1,6 @@
 // Intel MKL through its single dynamic library, libmkl_rt.
 #include <dlfcn.h>
+#include <link.h>
 
 #include "providers/provider.h"
 
@@ -8,6 +9,15 @@ namespace {
 
 constexpr int kLp64 = 0, kIlp64Bit = 1;
 enum ThreadingLayer { kIntel = 0, kSequential = 1, kGnu = 3, kTbb = 4 };
+
+// Keeps "avx2" when the object is a library of kernels.
+int note_kernel(dl_phdr_info* object, size_t, void* found) {
+  const std::string path = object->dlpi_name;
+  for (const char* kernel : {"avx10", "avx512_mic", "avx512", "avx2", "avx", "mc3", "mc", "def"})
+    if (path.find(std::string("/libmkl_") + kernel + ".so") != std::string::npos)
+      *static_cast<std::string*>(found) = kernel;
+  return 0;
+}
 
 bool can_load(const std::string& path) { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr; }
 
@@ -40,12 +50,11 @@ class Mkl final : public Provider {
     return all.substr(start, all.find_first_of(" -", start) - start);
   }
 
+  // MKL loads one library of kernels, such as libmkl_avx2.so.3, at its first computation.
   std::string kernel() const override {
-    auto branch = own<int()>("MKL_CBWR_Get_Auto_Branch");
-    constexpr const char* names[] = {"sse2", "sse3", "ssse3",      "sse4_1", "sse4_2",
-                                     "avx",  "avx2", "avx512_mic", "avx512"};
-    int known = branch ? branch() - 4 : -1;
-    return known >= 0 && known < static_cast<int>(std::size(names)) ? names[known] : "";
+    std::string found;
+    dl_iterate_phdr(note_kernel, &found);
+    return found;
   }
 
   std::string threading() const override {

@@ -108,13 +108,13 @@ nb::tuple as_tuple(const observe::Tally& tally) {
   return nb::make_tuple(tally.count.load(), tally.amount.load());
 }
 
-// The counters now: (copies, fills, materialisations, allocations, (calls of routine 0, ...)).
+// The counters now: (copies, fills, materialisations, allocations, queries, (calls of routine 0, ...)).
 nb::tuple snapshot() {
   const observe::State& s = observe::state;
   nb::list calls;
   for (int r = 0; r < kRoutines; ++r) calls.append(as_tuple(s.calls[r]));
   return nb::make_tuple(as_tuple(s.copies), as_tuple(s.fills), as_tuple(s.materialisations),
-                        as_tuple(s.allocations), nb::tuple(calls));
+                        as_tuple(s.allocations), as_tuple(s.workspace_queries), nb::tuple(calls));
 }
 
 nb::list shapes_since(size_t first) {

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from taenite import _core
 
@@ -46,6 +46,7 @@ class _Snapshot(NamedTuple):
     fills: tuple[int, int]
     materialisations: tuple[int, int]
     allocations: tuple[int, int]
+    workspace_queries: tuple[int, int]
     calls: tuple[tuple[int, int], ...]
 
 
@@ -69,7 +70,7 @@ class observe:
         self._first_shape = 0
         self._shapes: list[Call] = []
 
-    def __enter__(self) -> observe:
+    def __enter__(self) -> Self:
         if self._start is not None:
             raise RuntimeError("observe: an observer is used once; make a new one.")
         _core.observe_open(self._with_shapes)
@@ -142,6 +143,11 @@ class observe:
     def allocations(self) -> Volume:
         """Blocks taken from the pool."""
         return self._volume("allocations")
+
+    @property
+    def workspace_queries(self) -> int:
+        """Questions to LAPACK for the size of a workspace: one for each routine, type and shape in a process."""
+        return self._volume("workspace_queries").count
 
     def __repr__(self) -> str:
         if self._start is None:

@@ -24,9 +24,23 @@ from types import TracebackType
 from typing import NamedTuple, TypedDict
 
 from taenite import _core
-from taenite.threads import get_num_threads as get_num_threads
-from taenite.threads import set_num_threads as set_num_threads
-from taenite.threads import threads as threads
+from taenite.threads import get_num_threads, set_num_threads, threads
+
+__all__ = [
+    "ROUTINES",
+    "CheckResult",
+    "FileInfo",
+    "ProviderInfo",
+    "available",
+    "check",
+    "ensure",
+    "get_num_threads",
+    "info",
+    "selected",
+    "set_num_threads",
+    "threads",
+    "use",
+]
 
 ROUTINES: tuple[str, ...] = tuple(_core.provider_routines())
 """The routines that a provider serves, by base name: ``"gemm"`` stands for sgemm, dgemm, cgemm and zgemm."""
@@ -211,10 +225,12 @@ def ensure() -> None:
 
 def selected() -> dict[str, str]:
     """The name of the provider that serves each routine in this thread."""
-    default = _core.provider_default()
+    chosen = _core.selection_current().providers()
+    default = _core.provider_default() if None in chosen else None
     return {
-        routine: (provider or default).name
-        for routine, provider in zip(ROUTINES, _core.selection_current().providers(), strict=True)
+        routine: provider.name
+        for routine, choice in zip(ROUTINES, chosen, strict=True)
+        if (provider := choice or default)
     }
 
 
