@@ -1,0 +1,53 @@
+"""taenite, eager: public names only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import taenite as tn
+
+from ..case import COTANGENT, Array, Row
+from .imperative import Call, Imperative
+
+
+class Backend(Imperative):
+    """taenite with its default provider; the backward row is ``loss.backward()`` into fresh ``.grad``."""
+
+    name = "eager"
+    xp = tn
+
+    def __init__(self, threads: int) -> None:
+        self.budget = tn.threads(threads)
+        self.budget.__enter__()
+
+    def tensor(self, x: Array) -> Any:
+        return tn.asarray(x)
+
+    def track(self, x: Any) -> Any:
+        return tn.variable(x)
+
+    def array(self, x: Any) -> Array:
+        return np.asarray(x.detach())
+
+    def vjp(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        formula, wrt = row.case.formula, row.case.wrt
+        cotangent = tn.asarray(COTANGENT)
+
+        def call() -> Any:
+            value, pullback = tn.vjp(lambda *xs: formula(tn, *xs), *operands)
+            gradients = pullback(cotangent)
+            return (value, *[gradients[i] for i in wrt])
+
+        return call
+
+    def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
+        formula = row.case.formula
+        return lambda: tn.jvp(lambda *xs: formula(tn, *xs), operands, tangents)
+
+    def trim(self) -> None:
+        tn.pool.trim()
+
+    def describe(self) -> dict[str, Any]:
+        return {"taenite": tn.__version__, "providers": tn.providers.info()}

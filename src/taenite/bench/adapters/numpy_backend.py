@@ -1,0 +1,37 @@
+"""NumPy: primal rows only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..case import Array, Fixture, Row
+from .base import Prepared, Unsupported, as_tuple, call_statement, lettered
+
+
+def to_numpy(outputs: Any) -> tuple[Array, ...]:
+    return tuple(np.asarray(x) for x in as_tuple(outputs))
+
+
+class Backend:
+    """NumPy as installed; its BLAS takes its thread count from the worker's environment."""
+
+    name = "numpy"
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def prepare(self, row: Row, fixture: Fixture) -> Prepared:
+        if row.phase != "primal":
+            raise Unsupported("NumPy does not differentiate")
+        operands, case = fixture.operands, row.case
+        if case.inline:
+            return Prepared(lettered(operands), to_numpy, f"out = {case.inline}")
+        return call_statement(lambda: case.formula(np, *operands), to_numpy)
+
+    def trim(self) -> None:
+        """NumPy keeps no pool."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"numpy": np.__version__}

@@ -1,0 +1,70 @@
+"""PyTorch, eager, float64 on the CPU."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..case import COTANGENT, Array, Row
+from .imperative import Call, Imperative
+
+
+def solve_triangular(a: Any, b: Any, *, lower: bool) -> Any:
+    return torch.linalg.solve_triangular(a, b, upper=not lower)
+
+
+xp = SimpleNamespace(**vars(torch))
+xp.linalg = SimpleNamespace(**vars(torch.linalg))
+xp.linalg.solve_triangular = solve_triangular
+
+
+class Backend(Imperative):
+    """PyTorch with ``set_num_threads``; the backward row is ``loss.backward()`` into fresh ``.grad``."""
+
+    name = "torch"
+    xp = xp
+
+    def __init__(self, threads: int) -> None:
+        torch.set_num_threads(threads)
+        torch.set_num_interop_threads(1)
+        torch.set_default_dtype(torch.float64)
+
+    def tensor(self, x: Array) -> torch.Tensor:
+        return torch.from_numpy(np.array(x))
+
+    def track(self, x: torch.Tensor) -> torch.Tensor:
+        return x.requires_grad_()
+
+    def array(self, x: torch.Tensor) -> Array:
+        found: Array = x.detach().numpy()
+        return found
+
+    def vjp(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        formula, wrt = row.case.formula, row.case.wrt
+        cotangent = torch.tensor(COTANGENT)
+
+        def call() -> Any:
+            value, pullback = torch.func.vjp(lambda *xs: formula(xp, *xs), *operands)
+            gradients = pullback(cotangent)
+            return (value, *[gradients[i] for i in wrt])
+
+        return call
+
+    def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
+        formula = row.case.formula
+        return lambda: torch.func.jvp(lambda *xs: formula(xp, *xs), operands, tangents)
+
+    def trim(self) -> None:
+        """PyTorch's CPU allocator keeps no pool."""
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "torch": torch.__version__,
+            "threads": torch.get_num_threads(),
+            "interop_threads": torch.get_num_interop_threads(),
+            "config": torch.__config__.show(),
+            "parallel": torch.__config__.parallel_info(),
+        }

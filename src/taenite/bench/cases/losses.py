@@ -1,0 +1,197 @@
+"""Scalar losses of products and decompositions: forward, backward, JVP and VJP.
+
+Each loss is a plain sum that stays well defined whatever gauge a backend picks, or fixes the gauge by the
+convention that all of them share (`grad_sum_qr`). The references are the closed forms of the literature,
+evaluated by NumPy: Giles (2008), "Collected matrix derivative results for forward and reverse mode
+algorithmic differentiation"; Walter and Lehmann (2013) for QR.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import fixtures
+from ..case import Array, Size, case, squares
+from ..fixtures import CONDITION
+from ..verify import Reference, loss_oracle
+
+SUITE = ("large_ad",)
+ORDERS = squares(64, 128, 256, 512, 1024)
+LARGE = squares(256, 512, 1024)
+RHS_ONE = tuple(Size(f"{n}x{n},rhs=1", (n, 1)) for n in (64, 128, 256, 512, 1024))
+
+
+def norm(a: Array) -> float:
+    return float(np.linalg.norm(a))
+
+
+def matmul_reference(a: Array, b: Array) -> Reference:
+    """d sum(A B) = sum_ij (row sums of B)_j dA_ij + (column sums of A)_i dB_ij."""
+    of_a = np.broadcast_to(b.sum(axis=1), a.shape)
+    of_b = np.broadcast_to(a.sum(axis=0)[:, None], b.shape)
+    return Reference(float(a.sum(axis=0) @ b.sum(axis=1)), (of_a, of_b), 1.0, a.shape[0] * norm(a) * norm(b))
+
+
+@case(
+    "grad_sum_matmul",
+    suites=SUITE,
+    phases={"primal": ORDERS, "backward": ORDERS},
+    fixture=fixtures.square_product,
+    oracle=loss_oracle(matmul_reference),
+    wrt=(0, 1),
+)
+def grad_sum_matmul(xp: Any, a: Any, b: Any) -> Any:
+    """sum(A B); the cotangent is a constant, which a backend may exploit."""
+    return (a @ b).sum()
+
+
+def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
+    """d sum(W * (A B)) = <W B^T, dA> + <A^T W, dB>."""
+    scale = norm(a) * norm(b) * norm(w)
+    return Reference(float(np.vdot(w, a @ b)), (w @ b.T, a.T @ w), np.sqrt(len(a)), scale)
+
+
+@case(
+    "grad_dense_matmul",
+    suites=SUITE,
+    phases={"backward": ORDERS},
+    fixture=fixtures.weighted_product,
+    oracle=loss_oracle(weighted_matmul_reference),
+    wrt=(0, 1),
+)
+def grad_dense_matmul(xp: Any, a: Any, b: Any, w: Any) -> Any:
+    """sum(W * (A B)): a dense cotangent, so forward and backward are three full products."""
+    return (w * (a @ b)).sum()
+
+
+def svd_reference(a: Array) -> Reference:
+    """d sum(s) = <U Vh, dA>: the polar factor."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return Reference(float(s.sum()), (u @ vh,), CONDITION, float(s.sum()))
+
+
+@case(
+    "grad_sum_svd_s",
+    suites=SUITE,
+    phases={"backward": ORDERS, "jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(svd_reference),
+    wrt=(0,),
+)
+def grad_sum_svd_s(xp: Any, a: Any) -> Any:
+    """The sum of the singular values (the nuclear norm)."""
+    return xp.linalg.svdvals(a).sum()
+
+
+def solve_reference(a: Array, b: Array) -> Reference:
+    """X = inv(A) B; Bbar = inv(A)^T Xbar; Abar = -Bbar X^T."""
+    x = np.linalg.solve(a, b)
+    of_b = np.linalg.solve(a.T, np.ones_like(x))
+    return Reference(float(x.sum()), (-of_b @ x.T, of_b), CONDITION, norm(x) * np.sqrt(x.size))
+
+
+@case(
+    "grad_sum_solve",
+    suites=SUITE,
+    phases={"backward": RHS_ONE, "jvp": RHS_ONE[2:], "vjp": RHS_ONE[2:]},
+    fixture=fixtures.system,
+    oracle=loss_oracle(solve_reference),
+    wrt=(0, 1),
+)
+def grad_sum_solve(xp: Any, a: Any, b: Any) -> Any:
+    """The sum of the solution of A x = b, differentiated in A and b."""
+    return xp.linalg.solve(a, b).sum()
+
+
+def mirrored_lower(m: Array) -> Array:
+    """The symmetric matrix whose lower triangle is that of ``m``."""
+    return np.tril(m) + np.tril(m, -1).T
+
+
+def qr_reference(a: Array) -> Reference:
+    """Abar = (Qbar + Q copyltu(R Rbar^T - Qbar^T Q)) inv(R)^T, copyltu mirroring the lower triangle."""
+    q, r = np.linalg.qr(a)
+    ones = np.ones_like(a)
+    m = r @ np.triu(ones).T - ones.T @ q
+    abar = np.linalg.solve(r, (ones + q @ mirrored_lower(m)).T).T
+    return Reference(float(q.sum() + r.sum()), (abar,), CONDITION, a.shape[0] * (norm(q) + norm(r)))
+
+
+@case(
+    "grad_sum_qr",
+    suites=SUITE,
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(qr_reference),
+    wrt=(0,),
+)
+def grad_sum_qr(xp: Any, a: Any) -> Any:
+    """sum(Q) + sum(R), with the signs that Householder's reflectors give (LAPACK's convention)."""
+    q, r = xp.linalg.qr(a)
+    return q.sum() + r.sum()
+
+
+def eigh_reference(a: Array) -> Reference:
+    """d sum(w) = trace(dA)."""
+    return Reference(float(np.trace(a)), (np.eye(a.shape[0]),), 1.0, norm(a) * np.sqrt(a.shape[0]))
+
+
+@case(
+    "grad_sum_eigh",
+    suites=SUITE,
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_symmetric,
+    oracle=loss_oracle(eigh_reference),
+    wrt=(0,),
+)
+def grad_sum_eigh(xp: Any, a: Any) -> Any:
+    """The sum of the eigenvalues of a symmetric matrix (eigvalsh)."""
+    return xp.linalg.eigvalsh(a).sum()
+
+
+def row_pivoted(a: Array) -> tuple[Array, Array, Array]:
+    """P, L, U with A = P L U by partial pivoting, in blocks of columns."""
+    lu, order = a.copy(), np.arange(a.shape[0])
+    for j in range(0, len(a), 32):
+        panel(lu, order, j, min(j + 32, len(a)))
+    lower, upper = np.tril(lu, -1) + np.eye(len(a)), np.triu(lu)
+    return np.eye(len(a))[:, order], lower, upper
+
+
+def panel(lu: Array, order: Any, start: int, stop: int) -> None:
+    """Factorize columns start:stop of ``lu`` in place, then update what lies to their right."""
+    for k in range(start, stop):
+        pivot = k + int(np.argmax(np.abs(lu[k:, k])))
+        lu[[k, pivot]], order[[k, pivot]] = lu[[pivot, k]], order[[pivot, k]]
+        lu[k + 1 :, k] /= lu[k, k]
+        lu[k + 1 :, k + 1 : stop] -= np.outer(lu[k + 1 :, k], lu[k, k + 1 : stop])
+    block = np.tril(lu[start:stop, start:stop], -1) + np.eye(stop - start)
+    lu[start:stop, stop:] = np.linalg.solve(block, lu[start:stop, stop:])
+    lu[stop:, stop:] -= lu[stop:, start:stop] @ lu[start:stop, stop:]
+
+
+def lu_reference(a: Array) -> Reference:
+    """Abar = P inv(L)^T (tril(L^T Lbar, -1) + triu(Ubar U^T)) inv(U)^T."""
+    p, lower, upper = row_pivoted(a)
+    ones = np.ones_like(a)
+    inner = np.tril(lower.T @ np.tril(ones, -1), -1) + np.triu(np.triu(ones) @ upper.T)
+    left = np.linalg.solve(lower.T, inner)
+    abar = p @ np.linalg.solve(upper, left.T).T
+    condition = float(np.linalg.cond(lower, 1) * np.linalg.cond(upper, 1)) / len(a)
+    return Reference(float(lower.sum() + upper.sum()), (abar,), condition, norm(lower) * len(a))
+
+
+@case(
+    "grad_sum_lu",
+    suites=SUITE,
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(lu_reference),
+    wrt=(0,),
+)
+def grad_sum_lu(xp: Any, a: Any) -> Any:
+    """sum(L) + sum(U) of the row-pivoted factorization; the pivots are constants."""
+    _, lower, upper = xp.linalg.lu(a)
+    return lower.sum() + upper.sum()

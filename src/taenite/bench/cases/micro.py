@@ -1,0 +1,138 @@
+"""Elementwise throughput and the latency of tiny operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import fixtures
+from ..case import Array, Fixture, Size, case
+from ..verify import Reference, elementwise_oracle, loss_oracle
+
+SUITE = ("micro",)
+VECTOR = {"primal": (Size("2^20", (1 << 20,)),)}
+FOUR = (Size("4", (4,)),)
+CHAIN = 1000
+
+
+def two_squares(n: int) -> Fixture:
+    rng = fixtures.generator(10, n)
+    return Fixture((rng.standard_normal((n, n)), rng.standard_normal((n, n))))
+
+
+@case(
+    "multiply",
+    suites=SUITE,
+    phases={"primal": (Size("2048x2048", (2048,)),)},
+    fixture=two_squares,
+    oracle=elementwise_oracle(np.multiply, 0.0),
+)
+def multiply(xp: Any, a: Any, b: Any) -> Any:
+    """The elementwise product of two 2048 x 2048 matrices: bandwidth and pages."""
+    return a * b
+
+
+def interval(low: float, high: float) -> Callable[[int], Fixture]:
+    def build(n: int) -> Fixture:
+        return Fixture((fixtures.generator(11, n).uniform(low, high, n),))
+
+    return build
+
+
+@case("exp", suites=SUITE, phases=VECTOR, fixture=interval(-10, 10), oracle=elementwise_oracle(np.exp, 4.0))
+def exp(xp: Any, x: Any) -> Any:
+    """exp over 2^20 doubles in [-10, 10]."""
+    return xp.exp(x)
+
+
+@case("sin", suites=SUITE, phases=VECTOR, fixture=interval(-3, 3), oracle=elementwise_oracle(np.sin, 4.0))
+def sin(xp: Any, x: Any) -> Any:
+    """sin over 2^20 doubles in [-3, 3]."""
+    return xp.sin(x)
+
+
+@case("tanh", suites=SUITE, phases=VECTOR, fixture=interval(-4, 4), oracle=elementwise_oracle(np.tanh, 4.0))
+def tanh(xp: Any, x: Any) -> Any:
+    """tanh over 2^20 doubles in [-4, 4]."""
+    return xp.tanh(x)
+
+
+@case(
+    "log1p",
+    suites=SUITE,
+    phases=VECTOR,
+    fixture=interval(-0.9, 20),
+    oracle=elementwise_oracle(np.log1p, 4.0),
+)
+def log1p(xp: Any, x: Any) -> Any:
+    """log1p over 2^20 doubles in [-0.9, 20]."""
+    return xp.log1p(x)
+
+
+def two_vectors(n: int) -> Fixture:
+    rng = fixtures.generator(12, n)
+    return Fixture((rng.uniform(1, 2, n), rng.uniform(1, 2, n)))
+
+
+def one_vector(n: int) -> Fixture:
+    return Fixture((fixtures.generator(13, n).uniform(1, 2, n),))
+
+
+@case(
+    "add",
+    suites=SUITE,
+    phases={"primal": FOUR, "tracked": FOUR},
+    fixture=two_vectors,
+    oracle=elementwise_oracle(np.add, 0.0),
+    wrt=(0, 1),
+    inline="a + b",
+)
+def add(xp: Any, a: Any, b: Any) -> Any:
+    """a + b of four elements: what one operation costs."""
+    return a + b
+
+
+def square_reference(q: Array) -> Reference:
+    return Reference(float(q @ q), (2 * q,), 1.0, float(q @ q))
+
+
+@case(
+    "grad_sum_square",
+    suites=SUITE,
+    phases={"backward": FOUR},
+    fixture=one_vector,
+    oracle=loss_oracle(square_reference),
+    wrt=(0,),
+    inline="(a * a).sum()",
+)
+def grad_sum_square(xp: Any, a: Any) -> Any:
+    """sum(a * a) of four elements, forward and backward."""
+    return (a * a).sum()
+
+
+def chain_reference(a: Array) -> Reference:
+    """Each step x <- x * a multiplies the power by one: x = a^(CHAIN + 1)."""
+    value = a ** (CHAIN + 1)
+    return Reference(float(value.sum()), ((CHAIN + 1) * a**CHAIN,), float(CHAIN), float(np.abs(value).sum()))
+
+
+def near_one(n: int) -> Fixture:
+    return Fixture((1 + 1e-4 * fixtures.generator(14, n).uniform(-1, 1, n),))
+
+
+@case(
+    "grad_chain_1000",
+    suites=SUITE,
+    phases={"backward": FOUR},
+    fixture=near_one,
+    oracle=loss_oracle(chain_reference),
+    wrt=(0,),
+)
+def grad_chain_1000(xp: Any, a: Any) -> Any:
+    """A chain of 1,000 multiplications of four elements, forward and backward."""
+    x = a
+    for _ in range(CHAIN):
+        x = x * a
+    return x.sum()

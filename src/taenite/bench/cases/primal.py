@@ -1,0 +1,212 @@
+"""Products and decompositions alone. Checked by residuals and by what no choice of signs changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import fixtures
+from ..case import Array, Check, Disagreement, Fixture, Outputs, Size, case, squares
+from ..verify import bound, close, orthonormal_columns, value_oracle
+
+SUITE = ("large_ad",)
+ORDERS = (64, 128, 256, 512, 1024)
+
+
+def product_oracle(fixture: Fixture) -> Check:
+    """Rounding of a product is relative to |A| |B|, whose norm is at most ||A|| ||B||."""
+    a, b = fixture.operands
+    wanted, scale = a @ b, float(np.linalg.norm(a) * np.linalg.norm(b))
+
+    def check(phase: str, outputs: Outputs) -> None:
+        close("A B", outputs[0], wanted, bound(a.shape[1]), scale)
+
+    return check
+
+
+def svd_oracle(fixture: Fixture) -> Check:
+    (a,) = fixture.operands
+    tolerance = bound(a.shape[-1])
+    spectrum = np.linalg.svd(a, compute_uv=False)
+
+    def check(phase: str, outputs: Outputs) -> None:
+        u, s, vh = outputs
+        close("singular values", s, spectrum, tolerance)
+        close("U S Vh = A", (u * s[..., None, :]) @ vh, a, tolerance)
+        orthonormal_columns("U", u, tolerance)
+        orthonormal_columns("V", np.swapaxes(vh, -1, -2), tolerance)
+
+    return check
+
+
+def qr_oracle(fixture: Fixture) -> Check:
+    (a,) = fixture.operands
+    tolerance = bound(a.shape[-1])
+
+    def check(phase: str, outputs: Outputs) -> None:
+        q, r = outputs
+        close("Q R = A", q @ r, a, tolerance)
+        orthonormal_columns("Q", q, tolerance)
+        if np.any(np.tril(r, -1)):
+            raise Disagreement("R has entries below its diagonal")
+
+    return check
+
+
+def eigh_oracle(fixture: Fixture) -> Check:
+    (a,) = fixture.operands
+    tolerance = bound(a.shape[-1])
+    spectrum = np.linalg.eigvalsh(a)
+
+    def check(phase: str, outputs: Outputs) -> None:
+        w, v = outputs
+        close("eigenvalues", w, spectrum, tolerance)
+        close("V W V^T = A", (v * w[..., None, :]) @ np.swapaxes(v, -1, -2), a, tolerance)
+        orthonormal_columns("V", v, tolerance)
+
+    return check
+
+
+def backward_error(a: Array, x: Array, b: Array) -> float:
+    residual = np.linalg.norm(b - a @ x)
+    return float(residual / (np.linalg.norm(a) * np.linalg.norm(x) + np.linalg.norm(b)))
+
+
+def solve_oracle(fixture: Fixture) -> Check:
+    """The normwise backward error of the solution, which no condition number enters."""
+    a, b = fixture.operands
+
+    def check(phase: str, outputs: Outputs) -> None:
+        (x,) = outputs
+        if x.shape != b.shape:
+            raise Disagreement(f"solution: shape {x.shape}, wanted {b.shape}")
+        if not backward_error(a, x, b) <= bound(a.shape[-1]):
+            raise Disagreement(f"solution: backward error {backward_error(a, x, b):.2e}")
+
+    return check
+
+
+@case(
+    "matmul",
+    suites=SUITE,
+    phases={"primal": squares(128, 256, 512, 1024)},
+    fixture=fixtures.square_product,
+    oracle=product_oracle,
+)
+def matmul(xp: Any, a: Any, b: Any) -> Any:
+    """A B, square."""
+    return a @ b
+
+
+@case(
+    "matmul_rect",
+    suites=SUITE,
+    phases={
+        "primal": (
+            Size("256x1024 * 1024x256", (256, 1024, 256)),
+            Size("1024x256 * 256x1024", (1024, 256, 1024)),
+        )
+    },
+    fixture=fixtures.product,
+    oracle=product_oracle,
+)
+def matmul_rect(xp: Any, a: Any, b: Any) -> Any:
+    """A B with a long, then a short, contracted axis."""
+    return a @ b
+
+
+@case(
+    "svd",
+    suites=SUITE,
+    phases={"primal": squares(*ORDERS)},
+    fixture=fixtures.one_matrix,
+    oracle=svd_oracle,
+)
+def svd(xp: Any, a: Any) -> Any:
+    """The thin singular value decomposition: U, s, Vh."""
+    return tuple(xp.linalg.svd(a, full_matrices=False))
+
+
+@case(
+    "qr",
+    suites=SUITE,
+    phases={"primal": squares(*ORDERS)},
+    fixture=fixtures.one_matrix,
+    oracle=qr_oracle,
+)
+def qr(xp: Any, a: Any) -> Any:
+    """The reduced QR factorization: Q, R."""
+    return tuple(xp.linalg.qr(a))
+
+
+@case(
+    "eigh",
+    suites=SUITE,
+    phases={"primal": squares(*ORDERS)},
+    fixture=fixtures.one_symmetric,
+    oracle=eigh_oracle,
+)
+def eigh(xp: Any, a: Any) -> Any:
+    """Eigenvalues and eigenvectors of a symmetric matrix."""
+    return tuple(xp.linalg.eigh(a))
+
+
+@case(
+    "solve",
+    suites=SUITE,
+    phases={"primal": tuple(Size(f"{n}x{n},rhs={k}", (n, k)) for n in ORDERS for k in (1, 16, 64))},
+    fixture=fixtures.system,
+    oracle=solve_oracle,
+)
+def solve(xp: Any, a: Any, b: Any) -> Any:
+    """The solution X of A X = B for a general A and 1, 16 or 64 right-hand sides."""
+    return xp.linalg.solve(a, b)
+
+
+def batch_of(count: int, n: int) -> Fixture:
+    return Fixture((fixtures.batch(fixtures.generator(6, count, n), count, n),))
+
+
+def symmetric_batch(count: int, n: int) -> Fixture:
+    (a,) = batch_of(count, n).operands
+    return Fixture((a + np.swapaxes(a, -1, -2),))
+
+
+def system_batch(count: int, n: int) -> Fixture:
+    b = fixtures.generator(7, count, n).standard_normal((count, n, n))
+    return Fixture((*batch_of(count, n).operands, b))
+
+
+BATCHED = {"primal": (Size("1000x8x8", (1000, 8)),)}
+MICRO = ("micro",)
+
+
+@case(
+    "batched_inv",
+    suites=MICRO,
+    phases=BATCHED,
+    fixture=batch_of,
+    oracle=value_oracle(np.linalg.inv, condition=4.0),
+)
+def batched_inv(xp: Any, a: Any) -> Any:
+    """The inverses of 1,000 matrices of 8 x 8."""
+    return xp.linalg.inv(a)
+
+
+@case("batched_solve", suites=MICRO, phases=BATCHED, fixture=system_batch, oracle=solve_oracle)
+def batched_solve(xp: Any, a: Any, b: Any) -> Any:
+    """1,000 systems of 8 x 8 with 8 right-hand sides each."""
+    return xp.linalg.solve(a, b)
+
+
+@case("batched_svd", suites=MICRO, phases=BATCHED, fixture=batch_of, oracle=svd_oracle)
+def batched_svd(xp: Any, a: Any) -> Any:
+    """The thin SVD of 1,000 matrices of 8 x 8."""
+    return tuple(xp.linalg.svd(a, full_matrices=False))
+
+
+@case("batched_eigh", suites=MICRO, phases=BATCHED, fixture=symmetric_batch, oracle=eigh_oracle)
+def batched_eigh(xp: Any, a: Any) -> Any:
+    """Eigenvalues and eigenvectors of 1,000 symmetric matrices of 8 x 8."""
+    return tuple(xp.linalg.eigh(a))

@@ -1,0 +1,1 @@
+"""Real work: the formulas of the examples, forward and backward."""

@@ -1,0 +1,124 @@
+"""``taenite bench``: the commands."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from . import adapters, cases, machine, record, table, validity
+from .case import PHASES, all_cases, suites
+from .run import choose, domain, run
+from .survey import PROFILES, Settings, Survey
+
+app = typer.Typer(no_args_is_help=True, help="Measure taenite beside NumPy, JAX and PyTorch.")
+assert cases.__all__
+
+FAILED = 1
+
+
+@app.command("list")
+def list_cases() -> None:
+    """Show suites, cases, phases and sizes."""
+    for suite in suites():
+        typer.echo(f"{suite}:")
+        for case in (c for c in all_cases() if suite in c.suites):
+            typer.echo(f"  {case.name}: {case.description}")
+            for phase, sizes in case.phases.items():
+                typer.echo(f"    {phase}: {'; '.join(size.label for size in sizes)}")
+    typer.echo("phases:")
+    for phase, meaning in PHASES.items():
+        typer.echo(f"  {phase}: {meaning}")
+
+
+@app.command("run")
+def run_command(
+    suite: Annotated[list[str], typer.Argument(help="Suites, as `taenite bench list` names them.")],
+    backends: Annotated[str | None, typer.Option(help="Comma-separated; default: all installed.")] = None,
+    threads: Annotated[str, typer.Option(help="Comma-separated thread counts.")] = "1",
+    profile: Annotated[str, typer.Option(help=f"One of {', '.join(PROFILES)}.")] = "quick",
+    out: Annotated[Path | None, typer.Option(help="Directory of the bundle.")] = None,
+    only: Annotated[str | None, typer.Option(help="Only rows whose name contains this text.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the order of rows and backends.")] = 1,
+) -> None:
+    """Measure suites and write a bundle.
+
+    Examples: taenite bench run large_ad; taenite bench run micro --backends eager,numpy --profile full
+    """
+    names, notes = chosen_backends(backends)
+    settings = checked(suite, names, threads, profile, only, seed)
+    bundle = out or Path("results") / time.strftime(f"{'-'.join(suite)}-%Y%m%d-%H%M%S")
+    if (bundle / "run.json").exists():
+        raise typer.BadParameter(f"{bundle} holds a bundle already.", param_hint="--out")
+    survey, warnings = measured(settings, notes, bundle)
+    table.show(wide_console(), survey, warnings)
+    typer.echo(f"bundle: {bundle}")
+    if survey.count("wrong") or survey.count("error") or not survey.count("ok"):
+        raise typer.Exit(FAILED)
+
+
+def wide_console() -> Console:
+    """The table is not folded when the output is a file."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
+def measured(settings: Settings, notes: list[str], bundle: Path) -> tuple[Survey, list[str]]:
+    about, ticks, start = machine.describe(), machine.stolen_ticks(), time.monotonic()
+    shown = table.progress()
+    try:
+        survey = run(settings, shown)
+    finally:
+        shown.stop()
+    survey.notes += notes
+    warnings = validity.check(survey, about, stolen_fraction(ticks, time.monotonic() - start))
+    record.write(bundle, survey, about, warnings)
+    return survey, warnings
+
+
+def stolen_fraction(ticks_before: int | None, seconds: float) -> float | None:
+    now = machine.stolen_ticks()
+    if ticks_before is None or now is None:
+        return None
+    return (now - ticks_before) / (machine.ticks_per_second() * seconds * len(machine.affinity()))
+
+
+def chosen_backends(text: str | None) -> tuple[list[str], list[str]]:
+    """The backends to run, and a note for each that is left out because it is not installed."""
+    if text is None:
+        names = [name for name in adapters.REQUIRES if adapters.available(name)]
+        missing = [name for name in adapters.REQUIRES if name not in names]
+        return names, [f"{name} is not installed; it is left out" for name in missing]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in adapters.REQUIRES:
+            raise typer.BadParameter(
+                f"{name!r} is unknown; there are {', '.join(adapters.REQUIRES)}.", param_hint="--backends"
+            )
+        if not adapters.available(name):
+            raise typer.BadParameter(f"{name!r} is not installed.", param_hint="--backends")
+    if not names or len(set(names)) != len(names):
+        raise typer.BadParameter("name each backend once.", param_hint="--backends")
+    return names, []
+
+
+def checked(
+    suite: list[str], backends: list[str], threads: str, profile: str, only: str | None, seed: int
+) -> Settings:
+    """Settings, or a usage error that names the option."""
+    if unknown := [name for name in suite if name not in suites()]:
+        raise typer.BadParameter(f"unknown {unknown}; there are {', '.join(suites())}.", param_hint="SUITE")
+    if profile not in PROFILES:
+        raise typer.BadParameter(f"one of {', '.join(PROFILES)}.", param_hint="--profile")
+    try:
+        counts = tuple(int(part) for part in threads.split(","))
+        settings = Settings(tuple(suite), tuple(backends), counts, PROFILES[profile], seed, only)
+        choose(settings)
+        for count in counts:
+            domain(count)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    return settings

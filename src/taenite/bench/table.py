@@ -1,0 +1,83 @@
+"""The survey in a terminal, and the progress of a run: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+
+from . import report
+from .survey import Survey
+
+STYLES = {"faster": "green", "slower": "red", "same": "", "inconclusive": "dim"}
+PLAIN_EVERY_S = 10.0
+
+
+def show(console: Console, survey: Survey, warnings: list[str]) -> None:
+    table = Table(title=f"Survey: {', '.join(survey.settings.suites)}", title_justify="left")
+    for index, name in enumerate(report.header(survey)):
+        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
+    for line in report.body(survey):
+        table.add_row(*line, style=STYLES.get(line[-1].split(" ")[0], ""))
+    console.print(table)
+    for text in report.means(survey):
+        console.print(text, highlight=False)
+    console.print(f"A/A noise between processes: {survey.noise:.1%}", highlight=False)
+    show_troubles(console, survey, warnings)
+
+
+def show_troubles(console: Console, survey: Survey, warnings: list[str]) -> None:
+    for text in report.troubles(survey):
+        console.print(text, style="red", highlight=False, markup=False)
+    for text in survey.notes:
+        console.print(f"note: {text}", highlight=False, markup=False)
+    for text in warnings:
+        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
+
+
+class BarProgress:
+    """A progress bar on standard error."""
+
+    def __init__(self) -> None:
+        columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
+        self._bars = Bars(*columns, console=Console(stderr=True), transient=True)
+
+    def start(self, total: int) -> None:
+        self._bars.start()
+        self._task = self._bars.add_task("", total=total)
+
+    def advance(self, what: str) -> None:
+        self._bars.update(self._task, advance=1, description=what)
+
+    def note(self, text: str) -> None:
+        self._bars.console.print(text)
+
+    def stop(self) -> None:
+        self._bars.stop()
+
+
+class LineProgress:
+    """A line on standard error every ten seconds."""
+
+    def start(self, total: int) -> None:
+        self._total, self._done, self._said = total, 0, time.monotonic()
+
+    def advance(self, what: str) -> None:
+        self._done += 1
+        if time.monotonic() - self._said > PLAIN_EVERY_S or self._done == self._total:
+            self._said = time.monotonic()
+            self.note(f"{self._done}/{self._total} {what}")
+
+    def note(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    def stop(self) -> None:
+        """Nothing to take down."""
+
+
+def progress() -> BarProgress | LineProgress:
+    return BarProgress() if sys.stderr.isatty() else LineProgress()
