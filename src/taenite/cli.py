@@ -11,7 +11,12 @@ import taenite as tn
 
 from .bench.commands import app as bench
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, help="Differentiable linear algebra on CPUs.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Differentiable linear algebra on CPUs.",
+)
 providers = typer.Typer(no_args_is_help=True, help="The BLAS and LAPACK libraries that can be used.")
 app.add_typer(bench, name="bench")
 app.add_typer(providers, name="providers")

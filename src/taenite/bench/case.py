@@ -69,7 +69,7 @@ class Case:
     oracle: Callable[[Fixture], Check]
     wrt: tuple[int, ...] = ()
     inline: str | None = None
-    """The formula as an expression in a, b, c...: rows of nanoseconds are timed without a call around them."""
+    """The formula as an expression in a, b, c...: what takes nanoseconds is timed without a call."""
 
     @property
     def description(self) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 from .machine import THREAD_VARIABLES
 
@@ -73,6 +73,8 @@ class Client:
 
     def _send(self, data: bytes) -> None:
         assert self._process.stdin is not None
+        if self._process.stdin.closed:
+            self._died("it was closed")
         try:
             self._process.stdin.write(data)
         except BrokenPipeError:
@@ -91,7 +93,7 @@ class Client:
         line, _, self._pending = self._pending.partition(b"\n")
         return line
 
-    def _died(self, what: str) -> None:
+    def _died(self, what: str) -> NoReturn:
         self.close()
         raise WorkerDied(f"{what}, return code {self._process.returncode}; {self.last_words()}")
 

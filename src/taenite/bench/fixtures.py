@@ -47,8 +47,8 @@ def matrix(rng: np.random.Generator, m: int, n: int) -> Array:
 def symmetric(rng: np.random.Generator, n: int) -> Array:
     """A symmetric matrix with the spectrum of `eigenvalues`."""
     q = orthonormal(rng, n, n)
-    a = (q * eigenvalues(n)) @ q.T
-    return (a + a.T) / 2
+    a: Array = (q * eigenvalues(n)) @ q.T
+    return np.asarray((a + a.T) / 2)
 
 
 def direction(rng: np.random.Generator, *shape: int) -> Array:

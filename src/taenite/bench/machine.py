@@ -1,4 +1,4 @@
-"""What a number was measured on: CPU, kernel, limits, load, libraries by file. Read only; nothing is changed."""
+"""What a number was measured on: CPU, kernel, limits, load, libraries by file. Nothing is changed."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 def libraries(survey: Survey) -> list[str]:
     """Which BLAS each backend loaded, once per backend."""
-    found = {}
+    found: dict[str, None] = {}
     for worker in survey.workers:
         for library in worker["libraries"]:
             text = (

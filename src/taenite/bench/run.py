@@ -154,9 +154,7 @@ class Driver:
 
     def prepare(self, team: Team, result: Result, path: Path, checked: bool) -> None:
         outputs = str(self.directory / "outputs.npz") if checked else None
-        reply = team.ask(
-            result.backend, "prepare", row=result.row.key, fixture=str(path), outputs=outputs
-        )
+        reply = team.ask(result.backend, "prepare", row=result.row.key, fixture=str(path), outputs=outputs)
         result.first_call_ns.append(reply["first_call_ns"])
 
     def verify(self, result: Result, check: Check) -> None:

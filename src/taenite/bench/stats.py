@@ -1,8 +1,8 @@
 """Median, MAD, and block-bootstrap intervals. These functions raise on bad input; they never guess.
 
-Readings inside one visit are not independent, so the bootstrap resamples whole visits (blocks). Two backends of
-one row are visited in the same rounds: their blocks are resampled together, and what the machine did to
-a round cancels in the ratio.
+Readings inside one visit are not independent, so the bootstrap resamples whole visits (blocks). Two backends
+of one row are visited in the same rounds: their blocks are resampled together, and what the machine did to a
+round cancels in the ratio.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Ratio:
 
 def as_blocks(blocks: Sequence[Sequence[float]]) -> Floats:
     """Blocks as a matrix, one row each; refuse what is empty, ragged, not finite or not positive."""
-    if not blocks or len({len(block) for block in blocks}) != 1 or not len(blocks[0]):
+    if not len(blocks) or len({len(block) for block in blocks}) != 1 or not len(blocks[0]):
         raise ValueError(f"bench.stats: blocks must have one common size, got {[len(b) for b in blocks]}.")
     matrix = np.asarray(blocks, dtype=np.float64)
     if not np.all(np.isfinite(matrix)) or np.any(matrix <= 0):

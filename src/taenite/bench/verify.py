@@ -57,7 +57,7 @@ def loss_oracle(reference: Callable[..., Reference]) -> Callable[[Fixture], Chec
 
     def oracle(fixture: Fixture) -> Check:
         expected = reference(*fixture.operands)
-        n = max(operand.shape[-1] for operand in fixture.operands)
+        n = max(max(operand.shape, default=1) for operand in fixture.operands)
         tolerance = bound(n, expected.condition)
 
         def check(phase: str, outputs: Outputs) -> None:

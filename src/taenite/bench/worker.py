@@ -1,8 +1,8 @@
 """A worker: one backend in one process, answering JSON lines on a pipe.
 
-Run as ``python -m taenite.bench.worker --backend NAME --threads N --cpus 0,1``. The process pins itself before
-it imports the backend, so every thread that the backend creates inherits the mask. The protocol's stream is a
-private copy of standard output; whatever a library prints goes to standard error.
+Run as ``python -m taenite.bench.worker --backend NAME --threads N --cpus 0,1``. The process pins itself
+before it imports the backend, so every thread that the backend creates inherits the mask. The protocol's
+stream is a private copy of standard output; whatever a library prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def save_fixture(path: Path, fixture: Fixture) -> None:
     arrays = {f"operand{i}": x for i, x in enumerate(fixture.operands)}
     arrays |= {f"tangent{i}": x for i, x in enumerate(fixture.tangents)}
     with path.open("wb") as file:
-        np.savez(file, **arrays)
+        np.savez(file, allow_pickle=False, **arrays)
 
 
 def load_fixture(path: Path) -> Fixture:

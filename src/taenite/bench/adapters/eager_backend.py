@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import taenite as tn
 
+from .. import formulas
 from ..case import COTANGENT, Array, Row
 from .imperative import Call, Imperative
+
+xp = SimpleNamespace(**vars(tn))
+xp.ops = cache(lambda: formulas.taenite_ops(tn))
 
 
 class Backend(Imperative):
     """taenite with its default provider; the backward row is ``loss.backward()`` into fresh ``.grad``."""
 
     name = "eager"
-    xp = tn
+    xp = xp
 
     def __init__(self, threads: int) -> None:
         self.budget = tn.threads(threads)
@@ -36,7 +42,7 @@ class Backend(Imperative):
         cotangent = tn.asarray(COTANGENT)
 
         def call() -> Any:
-            value, pullback = tn.vjp(lambda *xs: formula(tn, *xs), *operands)
+            value, pullback = tn.vjp(lambda *xs: formula(xp, *xs), *operands)
             gradients = pullback(cotangent)
             return (value, *[gradients[i] for i in wrt])
 
@@ -44,7 +50,7 @@ class Backend(Imperative):
 
     def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
         formula = row.case.formula
-        return lambda: tn.jvp(lambda *xs: formula(tn, *xs), operands, tangents)
+        return lambda: tn.jvp(lambda *xs: formula(xp, *xs), operands, tangents)
 
     def trim(self) -> None:
         tn.pool.trim()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +13,14 @@ import jax.numpy as jnp
 import jaxlib
 import numpy as np
 
+from .. import formulas
 from ..case import COTANGENT, Array, Fixture, Row
 from .base import Prepared, Unsupported, as_tuple
 
 xp = SimpleNamespace(**vars(jnp))
 xp.linalg = SimpleNamespace(**vars(jnp.linalg))
 xp.linalg.lu = jax.scipy.linalg.lu
-xp.linalg.solve_triangular = jax.scipy.linalg.solve_triangular
+xp.ops = cache(lambda: formulas.jax_ops(jax))
 
 
 def to_numpy(outputs: Any) -> tuple[Array, ...]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
+from .. import formulas
 from ..case import COTANGENT, Array, Row
 from .imperative import Call, Imperative
 
-
-def solve_triangular(a: Any, b: Any, *, lower: bool) -> Any:
-    return torch.linalg.solve_triangular(a, b, upper=not lower)
-
-
 xp = SimpleNamespace(**vars(torch))
-xp.linalg = SimpleNamespace(**vars(torch.linalg))
-xp.linalg.solve_triangular = solve_triangular
+xp.ops = cache(lambda: formulas.torch_ops(torch))
 
 
 class Backend(Imperative):

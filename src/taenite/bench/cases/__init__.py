@@ -1,5 +1,5 @@
 """The cases. Importing this package fills the registry; a new file is one more import here."""
 
-from . import losses, micro, primal, real
+from . import decompositions, losses, micro, real
 
-__all__ = ["losses", "micro", "primal", "real"]
+__all__ = ["decompositions", "losses", "micro", "real"]

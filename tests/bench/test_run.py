@@ -1,0 +1,215 @@
+"""Whole runs of a tiny profile on NumPy, through the command line and through the driver."""
+
+import csv
+import dataclasses
+import hashlib
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from taenite.bench import commands, record, run, validity
+from taenite.bench.case import Disagreement, rows
+from taenite.bench.survey import PROFILES, Block, Plan, Profile, Settings, Survey, plan, visits
+
+TINY = Profile("tiny", 2, 2, 1_000_000, 100_000, 3, 10**9)
+
+
+@pytest.fixture(autouse=True)
+def tiny_profile(monkeypatch):
+    monkeypatch.setitem(PROFILES, "tiny", TINY)
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(commands.app, list(map(str, arguments)))
+
+
+def survey_numpy(directory, only="64x64"):
+    return invoke(
+        "run", "large_ad", "--backends", "numpy", "--profile", "tiny", "--only", only, "--out", directory
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("bundle") / "run"
+    PROFILES["tiny"] = TINY
+    outcome = survey_numpy(directory)
+    assert outcome.exit_code == 0, outcome.output
+    return directory, outcome.output
+
+
+def test_terminal_shows_table_and_bundle(bundle):
+    directory, output = bundle
+    assert "svd 64x64" in output and "unsupported" in output
+    assert f"bundle: {directory}" in output
+
+
+def test_summary_has_the_columns_and_rows(bundle):
+    directory, _ = bundle
+    with (directory / "summary.csv").open() as file:
+        reader = csv.DictReader(file)
+        lines = list(reader)
+    assert tuple(reader.fieldnames) == record.COLUMNS
+    timed = [line for line in lines if line["status"] == "ok"]
+    assert {line["op"] for line in timed} == {"svd", "qr", "eigh", "solve", "grad_sum_matmul"}
+    for line in timed:
+        assert float(line["ci_low_ns"]) <= float(line["median_ns"]) <= float(line["ci_high_ns"])
+        assert int(line["n"]) >= 4
+    refused = [line for line in lines if line["status"] == "unsupported"]
+    assert refused and all(line["median_ns"] == "" and line["n"] == "0" for line in refused)
+
+
+def test_samples_are_complete_and_integer(bundle):
+    directory, _ = bundle
+    samples = [json.loads(line) for line in (directory / "samples.jsonl").read_text().splitlines()]
+    with (directory / "summary.csv").open() as file:
+        assert len(samples) == sum(int(line["n"]) for line in csv.DictReader(file))
+    assert all(isinstance(s["wall_ns"], int) and s["wall_ns"] > 0 and s["batch"] >= 1 for s in samples)
+    assert {s["generation"] for s in samples} == {0, 1} and {s["round"] for s in samples} == {0, 1}
+
+
+def test_run_document_says_where_and_how(bundle):
+    directory, _ = bundle
+    run_json = json.loads((directory / "run.json").read_text())
+    assert run_json["schema"] == record.SCHEMA and run_json["seed"] == 1
+    assert run_json["machine"]["cpu"] and run_json["machine"]["affinity"]
+    assert len(run_json["workers"]) == TINY.generations
+    assert all(worker["masks"] and worker["backend"]["numpy"] for worker in run_json["workers"])
+    assert run_json["valid"] == (not run_json["warnings"])
+    assert "# Survey" in (directory / "report.md").read_text()
+
+
+def test_checksums_cover_every_file(bundle):
+    directory, _ = bundle
+    listed = dict(reversed(line.split("  ")) for line in (directory / "SHA256SUMS").read_text().splitlines())
+    assert set(listed) == {p.name for p in directory.iterdir()} - {"SHA256SUMS"}
+    for name, digest in listed.items():
+        assert hashlib.sha256((directory / name).read_bytes()).hexdigest() == digest
+
+
+def test_a_bundle_is_never_overwritten(bundle):
+    directory, _ = bundle
+    assert survey_numpy(directory).exit_code == 2
+
+
+class Silent:
+    def start(self, total): ...
+    def advance(self, what): ...
+    def note(self, text): ...
+
+
+def settings(only):
+    return Settings(("large_ad",), ("numpy",), (1,), TINY, 1, only)
+
+
+def test_a_wrong_row_has_no_time_and_fails_the_run(monkeypatch, tmp_path):
+    row = next(r for r in rows("large_ad") if str(r) == "qr 64x64")
+
+    def never(fixture):
+        def check(phase, outputs):
+            raise Disagreement("planted")
+
+        return check
+
+    wrong = dataclasses.replace(row, case=dataclasses.replace(row.case, oracle=never))
+    monkeypatch.setattr(run, "choose", lambda settings: [wrong])
+    survey = run.run(settings("qr 64x64"), Silent())
+    (result,) = survey.results.values()
+    assert (result.status, result.note, result.blocks, result.timed) == ("wrong", "planted", [], False)
+
+
+def test_a_crash_costs_one_row_and_the_worker_is_replaced(monkeypatch):
+    """The worker is killed at the first row; the second one is measured by its successor."""
+    original = run.Driver.prepare
+    doomed = []
+
+    def killing(self, team, result, path, checked):
+        if not doomed:
+            doomed.append(str(result.row))
+            team.client("numpy")._process.kill()
+        original(self, team, result, path, checked)
+
+    monkeypatch.setattr(run.Driver, "prepare", killing)
+    survey = run.run(settings("solve 64x64,rhs=1"), Silent())
+    by_row = {str(r.row): r for r in survey.results.values() if r.status != "unsupported"}
+    crashed = by_row.pop(doomed[0])
+    assert crashed.status == "error" and "worker died" in crashed.note
+    assert by_row and all(r.timed for r in by_row.values())
+
+
+def test_usage_errors_exit_with_two():
+    for arguments in (
+        ("run", "nonsense"),
+        ("run", "large_ad", "--backends", "nonsense"),
+        ("run", "large_ad", "--backends", "numpy,numpy"),
+        ("run", "large_ad", "--profile", "nonsense"),
+        ("run", "large_ad", "--threads", "4096"),
+        ("run", "large_ad", "--threads", "none"),
+        ("run", "large_ad", "--only", "no such row"),
+    ):
+        assert invoke(*arguments).exit_code == 2, arguments
+
+
+def test_a_missing_backend_is_an_error_only_when_it_was_asked_for(monkeypatch):
+    monkeypatch.setattr(commands.adapters, "available", lambda name: name != "torch")
+    names, notes = commands.chosen_backends(None)
+    assert "torch" not in names and any("torch" in note for note in notes)
+    assert invoke("run", "large_ad", "--backends", "torch").exit_code == 2
+
+
+def test_list_names_suites_cases_and_sizes():
+    outcome = invoke("list")
+    assert outcome.exit_code == 0
+    for text in ("large_ad:", "grad_sum_svd_s", "1024x1024"):
+        assert text in outcome.output
+
+
+def test_plans_fill_a_visit_and_long_rows_are_visited_once():
+    assert plan(TINY, 10, 1000) == Plan(10, 3, 1000)
+    assert plan(TINY, 1, 10**10).count == 1
+    assert visits(TINY, [Plan(1, 1, 10)]) == 2
+    assert visits(TINY, [Plan(1, 1, 10), Plan(1, 1, 2 * 10**9)]) == 1
+
+
+ABOUT = {"governor": None, "simd": ["avx2"], "environment": {}}
+
+
+def sound_survey():
+    survey = Survey(settings(None))
+    result = survey.result(rows("large_ad")[0], "numpy", 1)
+    result.blocks = [Block(g, 0, 0, 1, (1000, 1000), (1000, 1000)) for g in range(2)]
+    survey.workers = [{"name": "numpy", "threads": 1, "affinity": [1], "masks": {"1": 2}, "libraries": []}]
+    survey.loads = [{"load": 1.0}]
+    return survey, result
+
+
+def test_a_sound_run_has_no_warnings():
+    survey, _ = sound_survey()
+    assert validity.check(survey, ABOUT, 0.0) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "text"),
+    [
+        (lambda s, r, a: r.blocks.append(Block(1, 0, 0, 1, (1000,), (9000,))), "up to"),
+        (lambda s, r, a: r.blocks.append(Block(1, 0, 0, 1, (9000,), (1000,))), "shared"),
+        (lambda s, r, a: s.workers[0].update(masks={"0-1": 3}), "outside"),
+        (lambda s, r, a: s.workers[0].update(affinity=[0, 1]), "pinned"),
+        (lambda s, r, a: s.workers[0].update(libraries=[{"architecture": "Prescott"}]), "prescott"),
+        (lambda s, r, a: s.loads.__setitem__(0, {"load": 3.0}), "quiet"),
+        (lambda s, r, a: a.update(governor="powersave"), "powersave"),
+        (lambda s, r, a: a.update(environment={"OPENBLAS_CORETYPE": "Haswell"}), "unset"),
+    ],
+)
+def test_each_fault_is_reported(spoil, text):
+    survey, result = sound_survey()
+    about = dict(ABOUT)
+    spoil(survey, result, about)
+    warnings = validity.check(survey, about, 0.0)
+    assert any(text in warning for warning in warnings), warnings
+
+
+def test_stolen_time_is_reported():
+    survey, _ = sound_survey()
+    assert any("hypervisor" in warning for warning in validity.check(survey, ABOUT, 0.05))
