@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import mpmath
 from mpmath import mpf
 
-mpmath.mp.dps = 60
+mpmath.mp.dps = 100
 Function = Callable[[mpf], mpf]
 
 
@@ -77,40 +77,62 @@ def rounded(c: mpf, bits: int) -> str:
     return float(c).hex() if bits == 53 else struct.unpack("f", struct.pack("f", float(c)))[0].hex() + "f"
 
 
-def series(f: Function, order: int, terms: int = 24) -> Callable[[mpf], mpf]:
-    """f(x) with its first `order` Taylor terms removed, over x^order; by Taylor series, so exact near zero."""
-    taylor = mpmath.taylor(f, 0, order + terms + 24)[order:]
-    return lambda x: mpmath.polyval(taylor[::-1], x)
+def tail(f: Function, leading: list[mpf], order: int) -> Function:
+    """(f(x) - leading polynomial) / x^order, by cancellation in 100 digits."""
+
+    def value(x: mpf) -> mpf:
+        x = x if abs(x) > TINY else TINY
+        return (f(x) - mpmath.polyval(leading[::-1], x)) / x**order
+
+    return value
 
 
-def even_part(f: Function, order: int) -> Function:
-    """As `series` for odd or even f, as a function of z = x^2."""
-    taylor = mpmath.taylor(f, 0, order + 100)[order::2]
-    return lambda z: mpmath.polyval(taylor[::-1], z)
+def in_square(g: Function) -> Function:
+    """An even function of x as a function of z = x^2."""
+    return lambda z: g(mpmath.sqrt(z))
 
 
 LN2 = mpmath.log(2)
-E = mpf(2) ** -60
+ZERO, ONE, HALF = mpf(0), mpf(1), mpf(1) / 2
+TINY = mpf(2) ** -70
 S_LOG = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
 
 
-def log_tail(z: mpf) -> mpf:
-    """(log((1+s)/(1-s)) - 2s) / s^3 with z = s^2."""
-    s = mpmath.sqrt(z)
-    return (mpmath.log((1 + s) / (1 - s)) - 2 * s) / s**3
+def log_ratio(s: mpf) -> mpf:
+    return mpmath.log((1 + s) / (1 - s))
+
+
+def linear(z: mpf) -> mpf:
+    return z + mpf(2) ** -8
+
+
+def magnitude(x: mpf) -> mpf:
+    return abs(x) + mpf(2) ** -8
+
+
+def square(x: mpf) -> mpf:
+    return x * x + mpf(2) ** -12
+
+
+def odd(f: Function, high: mpf, degree: int, slope: mpf = ONE) -> Problem:
+    """(f(x) - slope x) / x^3 in x^2, for odd f on [0, high]."""
+    return Problem(in_square(tail(f, [ZERO, slope], 3)), TINY, high**2, degree, linear)
 
 
 def problems() -> dict[str, Problem]:
     half_ln2, quarter_pi = LN2 / 2 * mpf("1.001"), mpmath.pi / 4 * mpf("1.001")
-    exp_tail = series(mpmath.exp, 2)
-    sin_tail, cos_tail = even_part(mpmath.sin, 3), even_part(mpmath.cos, 4)
-    linear: Function = lambda z: z + mpf(2) ** -8
-    square: Function = lambda x: x * x + mpf(2) ** -12
+    cos_tail = in_square(tail(mpmath.cos, [ONE, ZERO, -HALF], 4))
+    log_tail = in_square(tail(log_ratio, [ZERO, mpf(2), ZERO, mpf(2) / 3], 5))
     return {
-        "exp": Problem(exp_tail, -half_ln2, half_ln2, 9, square),
-        "log": Problem(log_tail, E, S_LOG**2, 6, linear),
-        "sin": Problem(sin_tail, E, quarter_pi**2, 5, linear),
-        "cos": Problem(cos_tail, E, quarter_pi**2, 5, square),
+        "exp": Problem(tail(mpmath.exp, [ONE, ONE], 2), -half_ln2, half_ln2, 9, square),
+        "expm1": Problem(tail(mpmath.exp, [ONE, ONE], 2), -half_ln2, half_ln2, 10, magnitude),
+        "log": odd(log_ratio, S_LOG, 6, mpf(2)),
+        "log_pair": Problem(log_tail, TINY, S_LOG**2 * mpf("1.001"), 6, square),
+        "sin": odd(mpmath.sin, quarter_pi, 5),
+        "cos": Problem(cos_tail, TINY, quarter_pi**2, 5, square),
+        "tanh": odd(mpmath.tanh, mpf("0.256"), 6),
+        "atan": odd(mpmath.atan, mpmath.tan(mpmath.pi / 8) * mpf("1.001"), 10),
+        "asin": odd(mpmath.asin, HALF * mpf("1.001"), 12),
     }
 
 

@@ -16,6 +16,12 @@ constexpr double kExpTail[] = {0x1.000000000000bp-1,  0x1.5555555555561p-3,  0x1
                                0x1.a019968b4f8cbp-16, 0x1.71dddf875bb17p-19, 0x1.28b05e8066c47p-22,
                                0x1.af85f9900e260p-26};
 
+// The same to one degree more, for e^x - 1, which has the smaller unit in the last place.
+constexpr double kExpm1Tail[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,
+                                 0x1.111111110f6c5p-7,  0x1.6c16c16c1448cp-10, 0x1.a01a01afe1b9cp-13,
+                                 0x1.a01a01b0ad4dep-16, 0x1.71ddf85133e7cp-19, 0x1.27e4c5a940ffep-22,
+                                 0x1.af5ed3a33d2c2p-26, 0x1.1f95643140a73p-29};
+
 template <class V>
 TN_INLINE V add_to_exponent(V y, Mask<V> k) {
   return (V)((Mask<V>)y + (k << kFractionBits<V>));
@@ -36,55 +42,128 @@ struct Reduced {
 
 template <class V>
 TN_INLINE Reduced<V> reduce_exp(V x) {
-  const Rounded<V> k = round_small(x * kLog2E);
+  const Rounded<V> k = round_product(x, kLog2E);
   const V t = fma(-k.value, kLn2High, x);  // exact
   const V r = fma(-k.value, kLn2Low, t);
   return {r, fma(-k.value, kLn2Low, t - r), k.bits};
 }
 
 template <class V>
-TN_INLINE V exp_polynomial(V r) {
-  return splat<V>(1) + fma(r * r, polynomial(r, kExpTail), r);
+TN_INLINE V exp_polynomial(V r, V low) {
+  return 1.0 + (r + fma(r * r, polynomial(r, kExpTail), low));
 }
 
 template <class V>
-TN_COLD V exp_extreme(V x) {
-  const V low = select<V>(x < -746.0, splat<V>(-746), x);
-  const V inside = select<V>(low > 710.0, splat<V>(710), low);
-  const Reduced<V> e = reduce_exp(inside);
-  return scale_twice(exp_polynomial(e.r), e.bits - (Mask<V>)splat<V>(kRounder<V>));
+TN_INLINE Mask<V> integer_of(Mask<V> bits) {
+  return bits - (Mask<V>)splat<V>(kRounder<V>);
+}
+
+// e^(x + low) * 2^shift for any x.
+template <class V>
+TN_COLD V exp_extreme(V x, V low, int64_t shift) {
+  const V above = select<V>(x < -800.0, splat<V>(-800), x);
+  const Reduced<V> e = reduce_exp(select<V>(above > 800.0, splat<V>(800), above));
+  return scale_twice(exp_polynomial(e.r, e.low + low), integer_of<V>(e.bits) + shift);
 }
 
 template <class V>
 TN_INLINE V exp(V x) {
   if (any(~(abs(x) < 708.0))) [[unlikely]]
-    return exp_extreme(x);
+    return exp_extreme(x, V{}, 0);
   const Reduced<V> e = reduce_exp(x);
-  return add_to_exponent(exp_polynomial(e.r), e.bits);
+  return add_to_exponent(exp_polynomial(e.r, e.low), e.bits);
 }
 
-// e^x - 1 = hi + lo for |x| < 709.
+// e^(x.hi + x.lo); x.lo is ignored where x.hi is not finite.
 template <class V>
-TN_INLINE Pair2<V> expm1_pair(V x) {
-  const Reduced<V> e = reduce_exp(x);
-  const V q = e.r * e.r * polynomial(e.r, kExpTail);
-  const Pair2<V> p = fast_two_sum(e.r, q);
-  const V scale = add_to_exponent(splat<V>(1), e.bits);
-  const V c = scale - 1.0, sp = scale * p.hi;
-  const Pair2<V> sum = two_sum(c, sp);
-  return {sum.hi, sum.lo + scale * (p.lo + e.low)};
+TN_INLINE V exp(Twofold<V> x) {
+  const Mask<V> finite = abs(x.hi) < __builtin_inf();
+  return exp_extreme(x.hi, select<V>(finite, x.lo, V{}), 0);
 }
 
-// -E / (E + 2) with E = e^(-2 |x|) - 1, the quotient corrected by its remainder.
+template <class V>
+TN_COLD V exp2_extreme(V x) {
+  const V above = select<V>(x < -1100.0, splat<V>(-1100), x);
+  const V inside = select<V>(above > 1100.0, splat<V>(1100), above);
+  const Rounded<V> k = round_small(inside);
+  const Twofold<V> r = two_product(inside - k.value, splat<V>(0x1.62e42fefa39efp-1));
+  return scale_twice(exp_polynomial(r.hi, fma(r.hi, 0x1.abc9e3b39803fp-56, r.lo)), integer_of<V>(k.bits));
+}
+
+template <class V>
+TN_INLINE V exp2(V x) {
+  if (any(~(abs(x) < 1021.0))) [[unlikely]]
+    return exp2_extreme(x);
+  const Rounded<V> k = round_small(x);
+  const Twofold<V> r = two_product(x - k.value, splat<V>(0x1.62e42fefa39efp-1));
+  return add_to_exponent(exp_polynomial(r.hi, fma(r.hi, 0x1.abc9e3b39803fp-56, r.lo)), k.bits);
+}
+
+// e^x - 1 as hi + lo, |x| < 708.
+template <class V>
+TN_INLINE Twofold<V> expm1_twofold(V x) {
+  const Reduced<V> e = reduce_exp(x);
+  const V q = e.r * e.r * polynomial(e.r, kExpm1Tail);
+  const Twofold<V> p = fast_two_sum(e.r, q);
+  const V scale = add_to_exponent(splat<V>(1), e.bits);
+  const Twofold<V> c = two_sum(scale, splat<V>(-1)), s = two_sum(c.hi, scale * p.hi);
+  return {s.hi, s.lo + fma(scale, p.lo + e.low, c.lo)};
+}
+
+template <class V>
+TN_INLINE V expm1(V x) {
+  const V y = copy_sign(sum(expm1_twofold(x)), x);
+  if (any(~(abs(x) < 700.0))) [[unlikely]]
+    return select<V>(abs(x) < 700.0, y, exp_extreme(x, V{}, 0) - 1.0);
+  return y;
+}
+
+// (E + E / (1 + E)) / 2 with E = e^|x| - 1.
+template <class V>
+TN_INLINE V sinh(V x) {
+  const V a = abs(x);
+  const Twofold<V> e = expm1_twofold(a);
+  const Twofold<V> d = two_sum(splat<V>(1), e.hi), q = divide(e, {d.hi, d.lo + e.lo});
+  const Twofold<V> twice = two_sum(e.hi, q.hi);
+  const V y = 0.5 * (twice.hi + (twice.lo + (e.lo + q.lo)));
+  const Mask<V> normal = a < 700.0;
+  if (any(~normal)) [[unlikely]]
+    return copy_sign(select<V>(normal, y, exp_extreme(a, V{}, -1)), x);
+  return copy_sign(y, x);
+}
+
+// (e + 1 / e) / 2 with e = e^|x|.
+template <class V>
+TN_INLINE V cosh(V x) {
+  const V a = abs(x);
+  const Twofold<V> m = expm1_twofold(a), e = two_sum(m.hi, splat<V>(1));
+  const V y = 0.5 * (e.hi + ((e.lo + m.lo) + 1.0 / e.hi));
+  const Mask<V> normal = a < 700.0;
+  if (any(~normal)) [[unlikely]]
+    return select<V>(normal, y, exp_extreme(a, V{}, -1));
+  return y;
+}
+
+// (tanh(r) - r) / r^3 in r^2, |r| <= 0.256
+constexpr double kTanhTail[] = {-0x1.555555555552dp-2, 0x1.111111110393ep-3,  -0x1.ba1ba196a4fd9p-5,
+                                0x1.664f34852bc53p-6,  -0x1.226873519c8d2p-7, 0x1.d50b8763d08a3p-9,
+                                -0x1.5944b82f7a8abp-10};
+
+// |x| = k ln(2)/2 + r and s = 2^-k give tanh|x| = ((1 - s) + t (1 + s)) / ((1 + s) + t (1 - s)), t = tanh(r).
+// Rounding k down past 0.255 keeps the rounding error of r small beside the result; k = 0 passes t through.
 template <class V>
 TN_INLINE V tanh(V x) {
-  const V y = -2.0 * abs(x);
-  const Pair2<V> e = expm1_pair(select<V>(y < -80.0, splat<V>(-80), y));
-  const V denominator = e.hi + 2.0, inverse = 1.0 / denominator;
-  const V low = ((2.0 - denominator) + e.hi) + e.lo;
-  const V quotient = -e.hi * inverse;
-  const V remainder = minus_product(-e.hi, quotient, denominator) - fma(quotient, low, e.lo);
-  return copy_sign(fma(remainder, inverse, quotient), x);
+  const V size = abs(x), a = select<V>(size > 20.0, splat<V>(20), size);
+  const Rounded<V> k = round_small(fma(a, 2 * kLog2E, -0.2369));
+  const V r = fma(-k.value, kLn2Low / 2, fma(-k.value, kLn2High / 2, a)), z = r * r;
+  const V t = fma(r * z, polynomial(z, kTanhTail), r);
+  const V s = add_to_exponent(splat<V>(1), -k.bits);
+  const V minus = 1.0 - s, plus = 1.0 + s;
+  const V minus_low = (1.0 - minus) - s, plus_low = (1.0 - plus) + s;
+  const V n = fma(t, plus, minus), d = fma(t, minus, plus);
+  const Twofold<V> numerator = {n, fma(t, plus, minus - n) + minus_low};
+  const Twofold<V> denominator = {d, fma(t, minus, plus - d) + plus_low};
+  return copy_sign(sum(divide(numerator, denominator)), x);
 }
 
 }  // namespace

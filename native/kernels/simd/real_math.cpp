@@ -55,6 +55,20 @@ TN_FUNCTION(Log, log(x))
 TN_FUNCTION(Sin, sin(x))
 TN_FUNCTION(Cos, cos(x))
 TN_FUNCTION(Tanh, tanh(x))
+TN_FUNCTION(Exp2, exp2(x))
+TN_FUNCTION(Expm1, expm1(x))
+TN_FUNCTION(Log2, log2(x))
+TN_FUNCTION(Log10, log10(x))
+TN_FUNCTION(Log1p, log1p(x))
+TN_FUNCTION(Tan, tan(x))
+TN_FUNCTION(Asin, asin(x))
+TN_FUNCTION(Acos, acos(x))
+TN_FUNCTION(Atan, atan(x))
+TN_FUNCTION(Sinh, sinh(x))
+TN_FUNCTION(Cosh, cosh(x))
+TN_FUNCTION(Asinh, asinh(x))
+TN_FUNCTION(Acosh, acosh(x))
+TN_FUNCTION(Atanh, atanh(x))
 TN_FUNCTION(Floor, floor(x))
 TN_FUNCTION(Ceil, ceil(x))
 TN_FUNCTION(Trunc, trunc(x))
@@ -90,6 +104,20 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_wide<Sin>(table, UnaryOp::sin);
   set_wide<Cos>(table, UnaryOp::cos);
   set_wide<Tanh>(table, UnaryOp::tanh);
+  set_wide<Exp2>(table, UnaryOp::exp2);
+  set_wide<Expm1>(table, UnaryOp::expm1);
+  set_wide<Log2>(table, UnaryOp::log2);
+  set_wide<Log10>(table, UnaryOp::log10);
+  set_wide<Log1p>(table, UnaryOp::log1p);
+  set_wide<Tan>(table, UnaryOp::tan);
+  set_wide<Asin>(table, UnaryOp::asin);
+  set_wide<Acos>(table, UnaryOp::acos);
+  set_wide<Atan>(table, UnaryOp::atan);
+  set_wide<Sinh>(table, UnaryOp::sinh);
+  set_wide<Cosh>(table, UnaryOp::cosh);
+  set_wide<Asinh>(table, UnaryOp::asinh);
+  set_wide<Acosh>(table, UnaryOp::acosh);
+  set_wide<Atanh>(table, UnaryOp::atanh);
 }
 
 }  // namespace tn

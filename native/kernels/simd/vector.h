@@ -183,6 +183,12 @@ TN_INLINE Rounded<V> round_small(V x) {
   return {shifted - kRounder<V>, (Mask<V>)shifted};
 }
 
+template <class V>
+TN_INLINE Rounded<V> round_product(V x, Scalar<V> factor) {
+  const V shifted = fma(x, splat<V>(factor), splat<V>(kRounder<V>));
+  return {shifted - kRounder<V>, (Mask<V>)shifted};
+}
+
 // To the nearest integer, ties to even, for any x; the sign of zero is kept.
 template <class V>
 TN_INLINE V round_even(V x) {
@@ -254,19 +260,19 @@ TN_INLINE V polynomial(V x, const Scalar<V> (&c)[N]) {
 // ---- pairs hi + lo with |lo| at most half an ulp of hi ----
 
 template <class V>
-struct Pair2 {
+struct Twofold {
   V hi, lo;
 };
 
 template <class V>
-TN_INLINE Pair2<V> two_sum(V a, V b) {
+TN_INLINE Twofold<V> two_sum(V a, V b) {
   const V s = a + b, t = s - a;
   return {s, (a - (s - t)) + (b - t)};
 }
 
 // |a| >= |b|, or a = 0.
 template <class V>
-TN_INLINE Pair2<V> fast_two_sum(V a, V b) {
+TN_INLINE Twofold<V> fast_two_sum(V a, V b) {
   const V s = a + b;
   return {s, b - (s - a)};
 }
@@ -280,7 +286,7 @@ TN_INLINE V high_half(V a) {
 
 // The product exactly; without FMA by Dekker's splitting (no overflow if |a|, |b| < 2^996).
 template <class V>
-TN_INLINE Pair2<V> two_product(V a, V b) {
+TN_INLINE Twofold<V> two_product(V a, V b) {
   const V p = a * b;
   if constexpr (kHasFma) return {p, fma(a, b, -p)};
   const V ah = high_half(a), al = a - ah, bh = high_half(b), bl = b - bh;
@@ -291,8 +297,47 @@ TN_INLINE Pair2<V> two_product(V a, V b) {
 template <class V>
 TN_INLINE V minus_product(V c, V a, V b) {
   if constexpr (kHasFma) return fma(-a, b, c);
-  const Pair2<V> p = two_product(a, b);
+  const Twofold<V> p = two_product(a, b);
   return (c - p.hi) - p.lo;
+}
+
+// (a.hi + a.lo) / (b.hi + b.lo), by one division and the remainder of its result.
+template <class V>
+TN_INLINE Twofold<V> divide(Twofold<V> a, Twofold<V> b) {
+  const V inverse = Scalar<V>(1) / b.hi, q = a.hi * inverse;
+  return {q, (minus_product(a.hi, q, b.hi) + (a.lo - q * b.lo)) * inverse};
+}
+
+template <class V>
+TN_INLINE Twofold<V> sqrt(Twofold<V> a) {
+  const V root = sqrt(a.hi);
+  const V remainder = minus_product(a.hi, root, root) + a.lo;
+  return {root, select<V>(a.hi > Scalar<V>(0), remainder / (root + root), V{})};
+}
+
+template <class V>
+TN_INLINE Twofold<V> add(Twofold<V> a, Twofold<V> b) {
+  const Twofold<V> s = two_sum(a.hi, b.hi);
+  return fast_two_sum(s.hi, s.lo + (a.lo + b.lo));
+}
+
+template <class V>
+TN_INLINE Twofold<V> multiply(Twofold<V> a, Twofold<V> b) {
+  const Twofold<V> p = two_product(a.hi, b.hi);
+  return fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+
+template <class V>
+TN_INLINE V sum(Twofold<V> a) {
+  return a.hi + a.lo;
+}
+
+// The lanes of `mask` recomputed one at a time by f(x[i]): for arguments too rare to deserve vectors.
+template <class V, class F>
+TN_INLINE V patch_lanes(V y, Mask<V> mask, F f) {
+  for (int i = 0; i < kLanes<V>; ++i)
+    if (mask[i]) y[i] = f(i);
+  return y;
 }
 
 }  // namespace
