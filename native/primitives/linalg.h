@@ -4,7 +4,8 @@
 
 namespace tn {
 
-void register_linalg_solve();
+void register_linalg_solve();  // and the next two
+void register_linalg_triangular();
 void register_linalg_decomp();
 void register_linalg_spectral();
 

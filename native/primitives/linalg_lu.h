@@ -1,0 +1,59 @@
+// LU factors of a stack of square matrices, and what is computed from them.
+#pragma once
+#include "primitives/linalg_common.h"
+
+namespace tn::linalg {
+
+// Which op(A) is meant: A, its transpose, its conjugate, or both.
+struct Op {
+  bool transposed = false;
+  bool conjugated = false;
+};
+
+// A matrix whose reciprocal condition number is below the unit round-off.
+struct IllConditioned {
+  int64_t index = -1;
+  double rcond = 0;
+};
+
+// P F = L U. F is A or, where A lies row-major, its transpose, so that taking A in is a plain copy.
+// Matrices that are repeated along leading axes are factored once.
+struct Factored {
+  Tensor lu;      // column-major
+  Tensor pivots;  // int32, n + 1 for each matrix: LAPACK's pivots, then 1 if F is the transpose
+  Tensor info;    // int32: 0, k if pivot k is exactly zero, or kNotFinite
+  Failure failure;
+  IllConditioned ill;
+};
+
+// Raises for no matrix; the factors of one that failed are not usable, but harmless.
+Factored factor_square(const Tensor& a);
+// Raises for the first matrix that failed; warns of one that is nearly singular.
+void report(const char* who, const Factored& f);
+
+// x = op(A)^-1 b; x is dense, each of its matrices column-major (vectors where b has one axis less than lu).
+void solve_factored(const Tensor& lu, const Tensor& pivots, Op op, const Tensor& b, const Tensor& x);
+// y = op(A)^-1 as a column-major or row-major stack.
+Tensor invert_factored(const Tensor& lu, const Tensor& pivots, Op op);
+
+// NaN into every matrix (or vector, with one trailing axis) of `out` whose info is not 0.
+void mark_failures(const Tensor& info, const Tensor& out, int trailing = 2);
+
+// Shapes: a must be (..., n, n); b (..., n, m) or (..., n) with the leading axes of a.
+void require_square(const char* who, const Tensor& a);
+void require_right_side(const char* who, const Tensor& a, const Tensor& b);
+// Uninitialised, of b's shape and dtype, matrices column-major.
+Tensor like_right_side(const Tensor& a, const Tensor& b);
+bool is_vector(const Tensor& a, const Tensor& b);
+template <class T>
+Matrices<T> right_side(const Tensor& a, const Tensor& b) {
+  return is_vector(a, b) ? columns<T>(b) : matrices<T>(b);
+}
+
+template <class T>
+void conjugate(T* x, int64_t n) {
+  if constexpr (is_complex_v<T>)
+    for (int64_t i = 0; i < n; ++i) x[i] = std::conj(x[i]);
+}
+
+}  // namespace tn::linalg
