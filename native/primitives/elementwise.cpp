@@ -1,7 +1,103 @@
+// Elementwise primitives: every operation of the kernel table, where, astype, and the parts of complex
+// numbers.
+#include "kernels/elementwise.h"
+
 #include "primitives/primitive.h"
 
 namespace tn {
+namespace {
 
-void register_elementwise() {}
+using elementwise::apply;
+using elementwise::Kernel;
+
+DType dtype_of_operand(const Call& c, int i) { return c.in[i]->dtype; }
+
+Kernel kernel_of(UnaryOp op, const Call& c) { return elementwise::kernel(op, dtype_of_operand(c, 0)); }
+Kernel kernel_of(BinaryOp op, const Call& c) {
+  return elementwise::kernel(op, dtype_of_operand(c, 0), dtype_of_operand(c, 1));
+}
+Kernel kernel_of(CompareOp op, const Call& c) {
+  return elementwise::kernel(op, dtype_of_operand(c, 0), dtype_of_operand(c, 1));
+}
+Kernel where_kernel_of(const Call& c) {
+  return elementwise::where_kernel(dtype_of_operand(c, 0), dtype_of_operand(c, 1), dtype_of_operand(c, 2));
+}
+DType dtype_attr(const Call& c) { return static_cast<DType>(c.attrs.scalar(0)); }
+
+Meta meta(const Kernel& k, const Call& c, const char* who) {
+  Dims shape = c.in[0]->shape();
+  for (int i = 1; i < k.n_in; ++i) shape = broadcast_shapes(shape, c.in[i]->shape(), who);
+  return {k.out, shape};
+}
+
+// Rounding an integer, and the conjugate or real part of a real number, are the number itself.
+constexpr bool is_identity(UnaryOp op, DType t) {
+  const bool rounds =
+      op == UnaryOp::floor || op == UnaryOp::ceil || op == UnaryOp::trunc || op == UnaryOp::round;
+  return rounds ? is_integer(t) : (op == UnaryOp::conj || op == UnaryOp::real) && !is_complex(t);
+}
+
+// The real (part 0) or imaginary (part 1) numbers inside complex ones, as a view.
+Tensor complex_part(const Tensor& z, int part) {
+  Tensor t = z;
+  t.dtype = real_of(z.dtype);
+  t.data += part * static_cast<int64_t>(itemsize(t.dtype));
+  for (int64_t& s : t.layout.strides) s *= 2;
+  return t;
+}
+
+template <UnaryOp op>
+void unary_kernel(const Call& c, Tensor* out) {
+  const Tensor& x = *c.in[0];
+  if (is_identity(op, x.dtype))
+    out[0] = x;
+  else if ((op == UnaryOp::real || op == UnaryOp::imag) && is_complex(x.dtype))
+    out[0] = complex_part(x, op == UnaryOp::imag);
+  else
+    out[0] = apply(kernel_of(op, c), c.in, name(op));
+}
+
+template <UnaryOp op>
+void unary_infer(const Call& c, Meta* out) {
+  const Tensor& x = *c.in[0];
+  out[0] = is_identity(op, x.dtype) ? Meta{x.dtype, x.shape()} : meta(kernel_of(op, c), c, name(op));
+}
+
+template <auto op>
+void binary_kernel(const Call& c, Tensor* out) {
+  out[0] = apply(kernel_of(op, c), c.in, name(op));
+}
+
+template <auto op>
+void binary_infer(const Call& c, Meta* out) {
+  out[0] = meta(kernel_of(op, c), c, name(op));
+}
+
+void where_kernel(const Call& c, Tensor* out) { out[0] = apply(where_kernel_of(c), c.in, "where"); }
+void where_infer(const Call& c, Meta* out) { out[0] = meta(where_kernel_of(c), c, "where"); }
+
+void astype_kernel(const Call& c, Tensor* out) {
+  out[0] = apply(elementwise::cast_kernel(c.in[0]->dtype, dtype_attr(c)), c.in, "astype");
+}
+void astype_infer(const Call& c, Meta* out) { out[0] = {dtype_attr(c), c.in[0]->shape()}; }
+
+}  // namespace
+
+void register_elementwise() {
+#define TN_REGISTER_UNARY(op) \
+  register_primitive({#op, 1, 1, unary_infer<UnaryOp::op>, unary_kernel<UnaryOp::op>, kElementwise});
+#define TN_REGISTER_BINARY(op) \
+  register_primitive({#op, 2, 1, binary_infer<BinaryOp::op>, binary_kernel<BinaryOp::op>, kElementwise});
+#define TN_REGISTER_COMPARE(op) \
+  register_primitive({#op, 2, 1, binary_infer<CompareOp::op>, binary_kernel<CompareOp::op>, kElementwise});
+  TN_UNARY_OPS(TN_REGISTER_UNARY)
+  TN_BINARY_OPS(TN_REGISTER_BINARY)
+  TN_COMPARE_OPS(TN_REGISTER_COMPARE)
+#undef TN_REGISTER_UNARY
+#undef TN_REGISTER_BINARY
+#undef TN_REGISTER_COMPARE
+  register_primitive({"where", 3, 1, where_infer, where_kernel, kElementwise});
+  register_primitive({"astype", 1, 1, astype_infer, astype_kernel, kElementwise});
+}
 
 }  // namespace tn
