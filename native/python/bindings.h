@@ -1,6 +1,8 @@
 // Shared by the binding files: how Values cross into Python.
 #pragma once
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 
 #include "tape/bind.h"
 
@@ -14,11 +16,20 @@ void bind_interop(nb::class_<Value>& tensor, nb::module_& m);
 void bind_primitives(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_providers(nb::module_& m);
+void bind_sizes(nb::module_& m);
+void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);
 
+// Python objects that native code refers to belong to the module, where the garbage collector sees them.
+void keep_in_module(const char* name, nb::object held);
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);
 // The Value inside a Python Tensor, or null.
 Value* unwrap(nb::handle h);
+// The shape as a tuple of integers, or of symbolic sizes in a trace.
+nb::object shape_to_python(const Value& x);
+Size size_from_python(nb::handle h);
+nb::object size_to_python(Size s);
+nb::tuple attrs_to_python(const Attrs& attrs);
 DType dtype_from_python(nb::handle h);
 nb::object dtype_to_python(DType t);
 

@@ -29,6 +29,10 @@ void warn(const char* category, const char* message) {
 
 }  // namespace
 
+void keep_in_module(const char* name, nb::object held) {
+  nb::module_::import_("taenite._core").attr(name) = held;
+}
+
 // taenite.errors hands over its classes, so that they are defined, documented and importable in Python.
 void bind_errors(nb::module_& m) {
   PyObject* builtin[kKinds] = {PyExc_TypeError,           PyExc_ValueError,  PyExc_IndexError,
@@ -38,9 +42,10 @@ void bind_errors(nb::module_& m) {
   for (int i = 0; i < kKinds; ++i) classes[i] = builtin[i];
   nb::register_exception_translator(translate);
   m.def("set_error_classes", [](nb::object linalg, nb::object gauge, nb::object tracing) {
-    classes[static_cast<int>(ErrorKind::LinAlg)] = linalg.release().ptr();
-    classes[static_cast<int>(ErrorKind::Gauge)] = gauge.release().ptr();
-    classes[static_cast<int>(ErrorKind::Tracing)] = tracing.release().ptr();
+    keep_in_module("_error_classes", nb::make_tuple(linalg, gauge, tracing));
+    classes[static_cast<int>(ErrorKind::LinAlg)] = linalg.ptr();
+    classes[static_cast<int>(ErrorKind::Gauge)] = gauge.ptr();
+    classes[static_cast<int>(ErrorKind::Tracing)] = tracing.ptr();
   });
   lock_hooks.leave = []() -> void* { return PyEval_SaveThread(); };
   lock_hooks.take = [](void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); };

@@ -10,15 +10,17 @@ namespace {
 const Attrs& attrs_from_python(nb::tuple given) {
   if (given.size() == 0) return Attrs::none();
   Attrs::Lists lists;
+  uint32_t scalars = 0;
   for (nb::handle a : given) {
     std::vector<int64_t>& list = lists.emplace_back();
-    if (nb::isinstance<nb::int_>(a)) {
+    if (PyLong_Check(a.ptr())) {
+      scalars |= 1u << (lists.size() - 1);
       list.push_back(nb::cast<int64_t>(a));
     } else {
       for (nb::handle i : a) list.push_back(nb::cast<int64_t>(i));
     }
   }
-  return Attrs::intern(std::move(lists));
+  return Attrs::intern(std::move(lists), scalars);
 }
 
 nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple attrs, nb::tuple sizes,
@@ -31,7 +33,7 @@ nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple at
     in.push_back(v);
   }
   std::vector<Size> numbers;
-  for (nb::handle s : sizes) numbers.push_back({nb::cast<int64_t>(s)});
+  for (nb::handle s : sizes) numbers.push_back(size_from_python(s));
   uint32_t wanted = mask < 0 ? visible_mask(p) : static_cast<uint32_t>(mask);
   Value out[kMaxOutputs];
   bind(p, in, attrs_from_python(attrs), numbers, wanted, out);
@@ -42,6 +44,20 @@ nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple at
 }
 
 }  // namespace
+
+nb::tuple attrs_to_python(const Attrs& attrs) {
+  nb::list out;
+  for (int i = 0; i < attrs.size(); ++i) {
+    if (attrs.is_scalar(i)) {
+      out.append(attrs.scalar(i));
+      continue;
+    }
+    nb::list items;
+    for (int64_t v : attrs.list(i)) items.append(v);
+    out.append(nb::tuple(items));
+  }
+  return nb::tuple(out);
+}
 
 void bind_primitives(nb::module_& m) {
   register_all();

@@ -5,7 +5,7 @@ namespace tn {
 namespace {
 
 nb::handle tensor_type;
-nb::object dtype_objects[kDTypes];
+nb::handle dtype_objects[kDTypes];
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Value* unwrap(nb::handle h) {
                                                                                 : nullptr;
 }
 
-nb::object dtype_to_python(DType t) { return dtype_objects[static_cast<int>(t)]; }
+nb::object dtype_to_python(DType t) { return nb::borrow(dtype_objects[static_cast<int>(t)]); }
 
 DType dtype_from_python(nb::handle h) {
   for (int i = 0; i < kDTypes; ++i)
@@ -31,13 +31,15 @@ DType dtype_from_python(nb::handle h) {
 
 void bind_tensor(nb::module_& m) {
   m.def("set_dtype_objects", [](nb::list objects) {
-    for (int i = 0; i < kDTypes; ++i) dtype_objects[i] = objects[i];
+    keep_in_module("_dtypes", objects);
+    for (int i = 0; i < kDTypes; ++i) dtype_objects[i] = nb::handle(PyList_GET_ITEM(objects.ptr(), i));
   });
   m.def("promote", [](nb::handle a, nb::handle b) {
     return dtype_to_python(promote(dtype_from_python(a), dtype_from_python(b)));
   });
   nb::class_<Value> tensor(m, "Tensor");
   tensor_type = tensor;
+  tensor.def_prop_ro("shape", shape_to_python);
   tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });
   tensor.def_prop_ro("size", [](const Value& x) { return x.t.numel(); });
   tensor.def_prop_ro("dtype", [](const Value& x) { return dtype_to_python(x.t.dtype); });
@@ -47,6 +49,7 @@ void bind_tensor(nb::module_& m) {
     return nb::tuple(l);
   });
   bind_interop(tensor, m);
+  bind_autodiff(tensor, m);
 }
 
 }  // namespace tn

@@ -1,28 +1,230 @@
 #include "tape/bind.h"
 
+#include "program/graph.h"
+#include "tape/level.h"
+#include "tape/rule.h"
+
 namespace tn {
+namespace {
+
+using Operands = std::span<const Value* const>;
+using Tensors = SmallVector<const Tensor*, 8>;
+using Numbers = SmallVector<int64_t, 16>;
+
+struct Request {
+  const Primitive& p;
+  Operands in;
+  const Attrs& attrs;
+  std::span<const Size> sizes;
+  uint32_t mask;
+};
+
+void tensors_of(Operands in, Tensors& out) {
+  for (const Value* v : in) out.push_back(&v->t);
+}
+
+void numbers_of(std::span<const Size> sizes, Numbers& out) {
+  for (const Size& s : sizes) out.push_back(s.value);
+}
+
+void run_plain(const Request& r, Value* out) {
+  Tensors tensors;
+  Numbers numbers;
+  tensors_of(r.in, tensors);
+  numbers_of(r.sizes, numbers);
+  Tensor results[kMaxOutputs];
+  r.p.kernel(Call{tensors, r.attrs, numbers, r.mask}, results);
+  for (int j = 0; j < r.p.n_out; ++j)
+    if (r.mask >> j & 1) out[j] = Value(std::move(results[j]));
+}
+
+// Operands one level down; operands of lower levels stay as they are.
+struct Lowered {
+  SmallVector<Value, 3> values;
+  SmallVector<const Value*, 8> at;
+
+  Lowered(Operands in, int level) {
+    values.resize(static_cast<int>(in.size()));
+    for (size_t i = 0; i < in.size(); ++i) {
+      bool mine = in[i]->level == level && !in[i]->plain();
+      if (mine) values[static_cast<int>(i)] = in[i]->lower();
+      at.push_back(mine ? &values[static_cast<int>(i)] : in[i]);
+    }
+  }
+};
+
+uint32_t operands_at(Operands in, int level) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < in.size(); ++i)
+    if (in[i]->level == level && is_inexact(in[i]->t.dtype)) bits |= 1u << i;
+  return bits;
+}
+
+// --- Traced -----------------------------------------------------------------------------------------------
+
+void run_traced(const Request& r, Value* out, const Value& top) {
+  Graph& g = *top.box->graph;
+  Tensors tensors;
+  Numbers numbers;
+  tensors_of(r.in, tensors);
+  numbers_of(r.sizes, numbers);
+  Meta metas[kMaxOutputs];
+  r.p.infer(Call{tensors, r.attrs, numbers, r.mask}, metas);
+  std::vector<int> in, sizes;
+  for (const Value* v : r.in) in.push_back(g.register_of(*v));
+  for (const Size& s : r.sizes) sizes.push_back(g.size_id(s));
+  int first =
+      g.emit(r.p, r.attrs, std::move(in), std::move(sizes), r.mask, {metas, static_cast<size_t>(r.p.n_out)});
+  for (int j = 0; j < r.p.n_out; ++j)
+    if (r.mask >> j & 1) out[j] = g.value(first + j);
+}
+
+// --- Tracked ----------------------------------------------------------------------------------------------
+
+Value saved_value(const Residual& residual, const Value& v) {
+  if (residual.use == Use::Value || !v.plain()) return v;
+  Value shape;
+  shape.t.layout = v.t.layout;
+  shape.t.dtype = v.t.dtype;
+  return shape;
+}
+
+void save(Node& node, const Rule& rule, Operands in, const Value* results, std::span<const Size> sizes) {
+  for (const Residual& residual : rule.residuals) {
+    const Value& v = residual.output ? results[residual.index] : *in[residual.index];
+    node.saved.push_back(saved_value(residual, v));
+    node.versions.push_back(v.t.storage ? v.t.storage->version : 0);
+  }
+  if (rule.saves_sizes)
+    for (const Size& s : sizes) node.sizes.push_back(s.value);
+}
+
+Value tracked_output(const Value& result, const Ref<Node>& node, int j, int level) {
+  Value out(result.t);
+  out.kind = Value::Kind::Tracked;
+  out.node = node;
+  out.out = static_cast<uint8_t>(j);
+  out.level = static_cast<int16_t>(level);
+  out.stamp = stamp_of(level);
+  if (!result.plain()) {
+    out.box = Ref<Box>(new Box);
+    out.box->inner = result;
+  }
+  return out;
+}
+
+void run_tracked(const Request& r, Value* out, int level) {
+  Lowered inner(r.in, level);
+  uint32_t need = operands_at(r.in, level);
+  Tensors tensors;
+  Numbers numbers;
+  tensors_of(r.in, tensors);
+  numbers_of(r.sizes, numbers);
+  const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
+  if (!rule || rule->constant) return bind(r.p, inner.at, r.attrs, r.sizes, r.mask, out);
+
+  Value results[kMaxOutputs];
+  bind(r.p, inner.at, r.attrs, r.sizes, rule->widened, results);
+  Ref<Node> node = Node::create();
+  node->rule = rule;
+  for (size_t i = 0; i < r.in.size(); ++i) {
+    Edge& edge = node->edges.emplace_back();
+    if (need >> i & 1) {
+      edge.node = r.in[i]->node;
+      edge.out = r.in[i]->out;
+    }
+  }
+  save(*node, *rule, inner.at, results, r.sizes);
+  for (int j = 0; j < r.p.n_out; ++j) {
+    node->outs.push_back({results[j].t.dtype, results[j].t.shape()});
+    if (!(r.mask >> j & 1)) continue;
+    bool carries = is_inexact(results[j].t.dtype) && !(r.p.hidden >> j & 1);
+    out[j] = carries ? tracked_output(results[j], node, j, level) : std::move(results[j]);
+  }
+}
+
+// --- Dual -------------------------------------------------------------------------------------------------
+
+void run_dual(const Request& r, Value* out, int level) {
+  Lowered primal(r.in, level);
+  uint32_t need = operands_at(r.in, level);
+  Tensors tensors;
+  Numbers numbers;
+  tensors_of(r.in, tensors);
+  numbers_of(r.sizes, numbers);
+  const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
+  if (!rule || rule->constant) return bind(r.p, primal.at, r.attrs, r.sizes, r.mask, out);
+
+  Value results[kMaxOutputs];
+  bind(r.p, primal.at, r.attrs, r.sizes, rule->widened, results);
+  SmallVector<const Value*, 16> inputs;
+  for (const Value* v : primal.at) inputs.push_back(v);
+  for (int j = 0; j < r.p.n_out; ++j) inputs.push_back(&results[j]);
+  for (size_t i = 0; i < r.in.size(); ++i) inputs.push_back(need >> i & 1 ? &r.in[i]->box->tangent : nullptr);
+  Value tangents[kMaxOutputs];
+  const Program& program = rule->jvp();
+  program.run(inputs.begin(), r.sizes, tangents);
+  for (int j = 0; j < r.p.n_out; ++j) {
+    if (!(r.mask >> j & 1)) continue;
+    bool zero = program.outputs()[j] < 0;
+    out[j] = zero ? std::move(results[j]) : make_dual(results[j], conform_up(tangents[j], results[j]), level);
+  }
+}
+
+void run_unrecorded(const Request& r, Value* out, int ceiling) {
+  SmallVector<Value, 4> values(static_cast<int>(r.in.size()));
+  SmallVector<const Value*, 8> at;
+  for (size_t i = 0; i < r.in.size(); ++i) {
+    values[static_cast<int>(i)] = unrecorded(*r.in[i], ceiling);
+    at.push_back(&values[static_cast<int>(i)]);
+  }
+  const Value* top = at[0];
+  for (const Value* v : at)
+    if (v->level > top->level) top = v;
+  if (top->kind == Value::Kind::Tracked && top->level <= ceiling)
+    fail(ErrorKind::Runtime, "bind: no_grad has no end.");
+  bind(r.p, at, r.attrs, r.sizes, r.mask, out);
+}
+
+}  // namespace
 
 uint32_t visible_mask(const Primitive& p) { return ((1u << p.n_out) - 1) & ~p.hidden; }
 
-void bind(const Primitive& p, std::span<const Value* const> in, const Attrs& attrs,
-          std::span<const Size> sizes, uint32_t mask, Value* out) {
-  std::vector<const Tensor*> tensors;
-  for (const Value* v : in) tensors.push_back(&v->t);
-  std::vector<int64_t> numbers;
-  for (Size s : sizes) numbers.push_back(s.value);
-  Tensor results[kMaxOutputs];
-  p.kernel(Call{tensors, attrs, numbers, mask}, results);
-  for (int j = 0; j < p.n_out; ++j)
-    if (mask >> j & 1) out[j] = Value(std::move(results[j]));
+void bind(const Primitive& p, Operands in, const Attrs& attrs, std::span<const Size> sizes, uint32_t mask,
+          Value* out) {
+  const Value* top = nullptr;
+  for (const Value* v : in)
+    if (v->level >= 0 && (!top || v->level > top->level)) top = v;
+  Request r{p, in, attrs, sizes, mask};
+  if (!top) {
+    for (const Size& s : sizes)
+      if (s.graph) return run_traced(r, out, s.graph->value(0));
+    return run_plain(r, out);
+  }
+  for (const Value* v : in) require_live(*v);
+  if (top->kind == Value::Kind::Tracked) {
+    int ceiling = no_grad.blocks ? no_grad.ceiling() : -1;
+    if (top->level <= ceiling) return run_unrecorded(r, out, ceiling);
+    return run_tracked(r, out, top->level);
+  }
+  if (top->kind == Value::Kind::Dual) return run_dual(r, out, top->level);
+  run_traced(r, out, *top);
 }
 
-Value bind1(const Primitive& p, std::span<const Value* const> in, const Attrs& attrs,
-            std::span<const Size> sizes) {
+Value bind1(const Primitive& p, Operands in, const Attrs& attrs, std::span<const Size> sizes) {
   Value out[kMaxOutputs];
   bind(p, in, attrs, sizes, 1, out);
   return std::move(out[0]);
 }
 
-Size size_of(const Value& x, int axis) { return {x.t.shape()[axis]}; }
+Size size_of(const Value& x, int axis) {
+  int64_t n = x.t.shape()[axis];
+  const Value* at = &x;
+  while (at->kind != Value::Kind::Traced) {
+    if (!at->box) return {n};
+    at = &at->box->inner;
+  }
+  return at->box->graph->size({SizeExpr::Op::Dim, at->box->reg, axis}, n);
+}
 
 }  // namespace tn

@@ -1,6 +1,22 @@
 #include "tape/value.h"
 
+#include <vector>
+
+#include "core/pool.h"
+
 namespace tn {
+
+void* Node::operator new(size_t bytes) { return pool::take(bytes); }
+void Node::operator delete(void* p, size_t bytes) { pool::give(p, bytes); }
+
+Graph* graph_under(const Value& v) {
+  const Value* at = &v;
+  while (at->kind != Value::Kind::Traced) {
+    if (!at->box) return nullptr;
+    at = &at->box->inner;
+  }
+  return at->box->graph;
+}
 
 Value Value::lower() const { return box ? box->inner : Value(t); }
 

@@ -5,13 +5,17 @@
 // Each grad, vjp, jvp and trace opens a level; an operation belongs to the highest level of its operands,
 // and works there on inner values, which belong to lower levels. That is all there is to nesting.
 #pragma once
+#include <memory>
+
+#include "core/small_vector.h"
 #include "core/tensor.h"
-#include "tape/node.h"
 
 namespace tn {
 
 struct Box;
 struct Graph;
+struct Node;
+struct Rule;
 
 struct Value {
   enum class Kind : uint8_t { Plain, Tracked, Dual, Traced };
@@ -43,5 +47,35 @@ struct Box {
 };
 
 inline const Value& Value::inner() const { return box->inner; }
+
+struct Edge {
+  Ref<Node> node;  // null: this operand needs no cotangent
+  int out = 0;
+};
+
+// One recorded primitive call, or a leaf. Nodes hold no Python objects.
+struct Node {
+  RefCount refs = 0;
+  bool released = false;  // its saved values are gone
+  bool leaf = false;
+  uint64_t id = 0;  // grows with every record: a node's parents have smaller ids
+  const Rule* rule = nullptr;
+  SmallVector<Edge, 2> edges;         // one per operand
+  SmallVector<Value, 2> saved;        // in the order of rule->residuals
+  SmallVector<uint32_t, 2> versions;  // of the saved storages, when they were saved
+  SmallVector<int64_t, 2> sizes;      // dynamic integers of the call
+  SmallVector<Meta, 1> outs;          // what a cotangent must conform to
+  std::unique_ptr<Value> grad;        // leaf of level 0
+
+  static Ref<Node> create();
+  // Frees by a worklist: a chain of any length is freed without recursion.
+  static void destroy(Node* n);
+  // Nodes come from a free list.
+  static void* operator new(size_t bytes);
+  static void operator delete(void* p, size_t bytes);
+};
+
+// The graph that this value, or a value it wraps, is a register of; null when there is none.
+Graph* graph_under(const Value& v);
 
 }  // namespace tn

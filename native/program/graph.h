@@ -1,0 +1,75 @@
+// Graph: what a trace writes. Instructions in single assignment over registers, a table of sizes, guards.
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tape/bind.h"
+
+namespace tn {
+
+// An integer that is computed from shapes before anything runs.
+struct SizeExpr {
+  enum class Op : uint8_t { Const, Input, Dim, Add, Sub, Mul, FloorDiv, Mod };
+  Op op;
+  int64_t a = 0;  // Const: the number. Input: which. Dim: the register. Else: an expression
+  int64_t b = 0;  // Dim: the axis. Else: an expression
+  friend bool operator==(const SizeExpr&, const SizeExpr&) = default;
+};
+
+// A comparison that a trace relied on.
+struct Guard {
+  enum class Relation : uint8_t { Eq, Lt, Le };
+  Relation relation;
+  int lhs, rhs;  // size expressions
+  bool holds;
+};
+
+struct Instruction {
+  const Primitive* primitive;
+  const Attrs* attrs;
+  std::vector<int> in;     // registers
+  std::vector<int> sizes;  // size expressions
+  int out;                 // the first of primitive->n_out registers
+  uint32_t mask;
+};
+
+struct Graph {
+  RefCount refs = 0;
+  std::vector<Meta> registers;  // dtype, and the shape in the trace
+  std::vector<Instruction> instructions;
+  std::vector<SizeExpr> sizes;
+  std::vector<int64_t> size_hints;  // their values in the trace
+  std::vector<std::pair<int, Value>> constants;
+  std::vector<Guard> guards;
+  int n_inputs = 0;  // registers 0..n_inputs-1
+  int n_size_inputs = 0;
+  int level = 0;
+  uint32_t stamp = 0;
+
+  static void destroy(Graph* g) { delete g; }
+
+  Value add_input(const Meta& meta);  // before any instruction
+  Size add_size_input(int64_t hint);
+  // The register of a value; one that this graph did not make becomes a constant.
+  int register_of(const Value& v);
+  Size size(SizeExpr e, int64_t hint);
+  int size_id(Size s);  // expression of a number or of a size of this graph
+  // Equal calls are written once.
+  int emit(const Primitive& p, const Attrs& attrs, std::vector<int> in, std::vector<int> sizes, uint32_t mask,
+           std::span<const Meta> outs);
+  Value value(int reg) const;
+
+ private:
+  std::unordered_map<std::string, int> written_;
+};
+
+// Arithmetic and comparison of sizes; a comparison of symbolic sizes adds a guard.
+Size combine(SizeExpr::Op op, Size a, Size b);
+bool compare(Guard::Relation r, Size a, Size b);
+int64_t evaluate(SizeExpr::Op op, int64_t a, int64_t b);
+
+// One instruction per line, with sizes and constants.
+std::string show(const Graph& g, std::span<const int> outputs);
+
+}  // namespace tn

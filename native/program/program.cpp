@@ -1,0 +1,225 @@
+#include "program/program.h"
+
+#include "core/small_vector.h"
+
+namespace tn {
+
+Program::Program(const Graph& g, std::vector<int> outputs)
+    : n_registers_(static_cast<int>(g.registers.size())), sizes_(g.sizes), outputs_(std::move(outputs)) {
+  size_used_.assign(g.n_size_inputs, false);
+  listing_ = show(g, outputs_);
+  analyse(g);
+  find_last_uses();
+}
+
+void Program::mark_sizes(int expr, std::vector<Use>& use) {
+  const SizeExpr& e = sizes_[expr];
+  switch (e.op) {
+    case SizeExpr::Op::Const:
+      return;
+    case SizeExpr::Op::Input:
+      size_used_[e.a] = true;
+      return;
+    case SizeExpr::Op::Dim:
+      use[e.a] = std::max(use[e.a], Use::Shape);
+      return;
+    default:
+      mark_sizes(static_cast<int>(e.a), use);
+      mark_sizes(static_cast<int>(e.b), use);
+  }
+}
+
+// Backwards: who is used, and how; instructions that nobody needs are dropped.
+void Program::analyse(const Graph& g) {
+  std::vector<Use> use(n_registers_, Use::None);
+  for (int r : outputs_)
+    if (r >= 0) use[r] = Use::Value;
+  for (auto it = g.instructions.rbegin(); it != g.instructions.rend(); ++it) {
+    const Primitive& p = *it->primitive;
+    uint32_t mask = 0;
+    Use most = p.is(kEffect) ? Use::Value : Use::None;
+    for (int j = 0; j < p.n_out; ++j) {
+      most = std::max(most, use[it->out + j]);
+      if (use[it->out + j] != Use::None) mask |= 1u << j;
+    }
+    if (most == Use::None) continue;
+    bool shape_only = most == Use::Shape;
+    for (size_t i = 0; i < it->in.size(); ++i) {
+      bool by_shape = shape_only || (i < 32 && p.shape_only >> i & 1);
+      Use& u = use[it->in[i]];
+      u = std::max(u, by_shape ? Use::Shape : Use::Value);
+    }
+    for (int s : it->sizes) mark_sizes(s, use);
+    steps_.push_back({&p, it->attrs, it->in, it->sizes, {}, it->out, mask & it->mask, shape_only});
+  }
+  std::reverse(steps_.begin(), steps_.end());
+  input_use_.assign(use.begin(), use.begin() + g.n_inputs);
+  for (const auto& [reg, value] : g.constants) {
+    if (use[reg] == Use::None) continue;
+    constants_.emplace_back(reg, value);
+    constants_plain_ &= value.plain();
+  }
+}
+
+void Program::find_last_uses() {
+  std::vector<int> last(n_registers_, -1);
+  std::vector<int> made(n_registers_, -1);
+  auto touch_sizes = [&](auto& self, int expr, int step) -> void {
+    const SizeExpr& e = sizes_[expr];
+    if (e.op == SizeExpr::Op::Dim) last[e.a] = step;
+    if (e.op >= SizeExpr::Op::Add) {
+      self(self, static_cast<int>(e.a), step);
+      self(self, static_cast<int>(e.b), step);
+    }
+  };
+  for (int s = 0; s < static_cast<int>(steps_.size()); ++s) {
+    for (int r : steps_[s].in) last[r] = s;
+    for (int e : steps_[s].sizes) touch_sizes(touch_sizes, e, s);
+    for (int j = 0; j < steps_[s].primitive->n_out; ++j) made[steps_[s].out + j] = s;
+  }
+  for (int r : outputs_)
+    if (r >= 0) last[r] = -1;
+  for (int r = 0; r < n_registers_; ++r)
+    if (made[r] >= 0 && last[r] >= 0) steps_[last[r]].dies.push_back(r);
+}
+
+namespace {
+
+int64_t dim(const Tensor& t, int axis, int64_t*) { return t.shape()[axis]; }
+Size dim(const Value& v, int axis, Size*) { return size_of(v, axis); }
+int64_t arithmetic(SizeExpr::Op op, int64_t a, int64_t b) { return evaluate(op, a, b); }
+Size arithmetic(SizeExpr::Op op, Size a, Size b) { return combine(op, a, b); }
+
+template <class N, class T>
+N size_value(const std::vector<SizeExpr>& table, int expr, const T* const* registers,
+             std::span<const N> inputs) {
+  const SizeExpr& e = table[expr];
+  switch (e.op) {
+    case SizeExpr::Op::Const:
+      return N{e.a};
+    case SizeExpr::Op::Input:
+      return inputs[e.a];
+    case SizeExpr::Op::Dim:
+      return dim(*registers[e.a], static_cast<int>(e.b), static_cast<N*>(nullptr));
+    default:
+      return arithmetic(e.op, size_value<N>(table, static_cast<int>(e.a), registers, inputs),
+                        size_value<N>(table, static_cast<int>(e.b), registers, inputs));
+  }
+}
+
+void infer_step(const Step& s, std::span<const Tensor* const> in, std::span<const int64_t> sizes,
+                Tensor* out) {
+  Meta metas[kMaxOutputs];
+  s.primitive->infer(Call{in, *s.attrs, sizes, s.mask}, metas);
+  for (int j = 0; j < s.primitive->n_out; ++j) {
+    out[j].dtype = metas[j].dtype;
+    out[j].layout = Layout::c_contiguous(metas[j].shape);
+  }
+}
+
+void execute(const Step& s, std::span<const Tensor* const> in, std::span<const int64_t> sizes, Tensor* out) {
+  if (s.shape_only) return infer_step(s, in, sizes, out);
+  s.primitive->kernel(Call{in, *s.attrs, sizes, s.mask}, out);
+}
+
+bool in_a_graph(std::span<const Value* const> in) {
+  return std::any_of(in.begin(), in.end(), [](const Value* v) { return graph_under(*v) != nullptr; });
+}
+
+void infer_step(const Step& s, std::span<const Value* const> in, std::span<const Size> sizes, Value* out) {
+  SmallVector<const Tensor*, 8> tensors;
+  for (const Value* v : in) tensors.push_back(&v->t);
+  SmallVector<int64_t, 8> numbers;
+  for (const Size& n : sizes) numbers.push_back(n.value);
+  Tensor results[kMaxOutputs];
+  infer_step(s, tensors, numbers, results);
+  for (int j = 0; j < s.primitive->n_out; ++j) out[j] = Value(std::move(results[j]));
+}
+
+void execute(const Step& s, std::span<const Value* const> in, std::span<const Size> sizes, Value* out) {
+  if (s.shape_only && !in_a_graph(in)) return infer_step(s, in, sizes, out);
+  bind(*s.primitive, in, *s.attrs, sizes, s.mask, out);
+}
+
+const Tensor* constant(const Value& v, const Tensor*) { return &v.t; }
+const Value* constant(const Value& v, const Value*) { return &v; }
+
+}  // namespace
+
+// The registers of one run: pointers to inputs, constants and the values made so far.
+template <class T, class N>
+struct Program::Frame {
+  SmallVector<const T*, 48> at;
+  SmallVector<T, 6> made;
+
+  Frame(const Program& p, const T* const* inputs) {
+    at.resize(p.n_registers_);
+    std::copy(inputs, inputs + p.n_inputs(), at.begin());
+    for (const auto& [reg, value] : p.constants_) at[reg] = constant(value, static_cast<const T*>(nullptr));
+    int n = 0;
+    for (const Step& s : p.steps_) n += s.primitive->n_out;
+    made.resize(n);
+  }
+
+  void run(const Program& p, std::span<const N> size_inputs, T* out) {
+    T* next = made.begin();
+    for (const Step& s : p.steps_) {
+      SmallVector<const T*, 8> in;
+      for (int r : s.in) in.push_back(at[r]);
+      SmallVector<N, 8> sizes;
+      for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
+      execute(s, in, sizes, next);
+      for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = next++;
+      for (int r : s.dies) *const_cast<T*>(at[r]) = T();
+    }
+    give(p, out);
+  }
+
+  // Values made here are moved out at their last mention; inputs and constants are copied.
+  void give(const Program& p, T* out) {
+    for (size_t i = 0; i < p.outputs_.size(); ++i) {
+      int r = p.outputs_[i];
+      if (r < 0) continue;
+      bool mine = at[r] >= made.begin() && at[r] < made.end();
+      bool again = std::find(p.outputs_.begin() + i + 1, p.outputs_.end(), r) != p.outputs_.end();
+      if (mine && !again) {
+        out[i] = std::move(*const_cast<T*>(at[r]));
+      } else {
+        out[i] = *at[r];
+      }
+    }
+  }
+};
+
+void Program::run(const Tensor* const* inputs, std::span<const int64_t> sizes, Tensor* out) const {
+  Frame<Tensor, int64_t>(*this, inputs).run(*this, sizes, out);
+}
+
+void Program::run(const Value* const* inputs, std::span<const Size> sizes, Value* out) const {
+  Frame<Value, Size>(*this, inputs).run(*this, sizes, out);
+}
+
+std::vector<Size> Program::step_sizes(const Step& s, std::span<const Value> registers,
+                                      std::span<const Size> sizes) const {
+  std::vector<const Value*> at;
+  for (const Value& v : registers) at.push_back(&v);
+  std::vector<Size> out;
+  for (int e : s.sizes) out.push_back(size_value<Size>(sizes_, e, at.data(), sizes));
+  return out;
+}
+
+std::vector<Value> Program::replay(std::span<const Value* const> inputs, std::span<const Size> sizes) const {
+  std::vector<Value> at(n_registers_);
+  for (size_t i = 0; i < inputs.size(); ++i) at[i] = *inputs[i];
+  for (const auto& [reg, value] : constants_) at[reg] = value;
+  for (const Step& s : steps_) {
+    if (s.primitive->is(kEffect)) continue;
+    std::vector<const Value*> in;
+    for (int r : s.in) in.push_back(&at[r]);
+    std::vector<Size> numbers = step_sizes(s, at, sizes);
+    bind(*s.primitive, in, *s.attrs, numbers, s.mask, &at[s.out]);
+  }
+  return at;
+}
+
+}  // namespace tn

@@ -1,0 +1,77 @@
+// Size: an integer of a trace. Arithmetic builds expressions; a comparison adds a guard to the trace.
+#include "program/graph.h"
+#include "python/bindings.h"
+
+namespace tn {
+namespace {
+
+template <SizeExpr::Op op>
+nb::object arithmetic(nb::handle a, nb::handle b) {
+  return size_to_python(combine(op, size_from_python(a), size_from_python(b)));
+}
+
+template <Guard::Relation r, bool flip = false, bool negate = false>
+bool comparison(nb::handle a, nb::handle b) {
+  Size x = size_from_python(a), y = size_from_python(b);
+  return compare(r, flip ? y : x, flip ? x : y) != negate;
+}
+
+template <SizeExpr::Op op>
+void def_arithmetic(nb::class_<Size>& c, const char* name, const char* reflected) {
+  c.def(name, arithmetic<op>);
+  c.def(reflected, [](nb::handle a, nb::handle b) { return arithmetic<op>(b, a); });
+}
+
+}  // namespace
+
+Size size_from_python(nb::handle h) {
+  if (PyLong_Check(h.ptr())) {
+    int64_t n = PyLong_AsLongLong(h.ptr());
+    if (n == -1 && PyErr_Occurred()) throw nb::python_error();
+    return {n};
+  }
+  if (nb::isinstance<Size>(h)) return nb::cast<Size>(h);
+  if (PyIndex_Check(h.ptr())) {
+    nb::object n = nb::steal(PyNumber_Index(h.ptr()));
+    if (!n.is_valid()) throw nb::python_error();
+    return {nb::cast<int64_t>(n)};
+  }
+  fail(ErrorKind::Type, "a size must be an integer, got ", nb::repr(h.type()).c_str(), ".");
+}
+
+nb::object size_to_python(Size s) { return s.graph ? nb::cast(s) : nb::object(nb::int_(s.value)); }
+
+nb::object shape_to_python(const Value& x) {
+  int n = x.t.ndim();
+  nb::object out = nb::steal(PyTuple_New(n));
+  bool symbolic = graph_under(x);
+  for (int i = 0; i < n; ++i) {
+    PyObject* item = symbolic ? nb::cast(size_of(x, i)).release().ptr() : PyLong_FromLongLong(x.t.shape()[i]);
+    PyTuple_SET_ITEM(out.ptr(), i, item);
+  }
+  return out;
+}
+
+void bind_sizes(nb::module_& m) {
+  using Op = SizeExpr::Op;
+  using R = Guard::Relation;
+  nb::class_<Size> c(m, "Size");
+  def_arithmetic<Op::Add>(c, "__add__", "__radd__");
+  def_arithmetic<Op::Sub>(c, "__sub__", "__rsub__");
+  def_arithmetic<Op::Mul>(c, "__mul__", "__rmul__");
+  def_arithmetic<Op::FloorDiv>(c, "__floordiv__", "__rfloordiv__");
+  def_arithmetic<Op::Mod>(c, "__mod__", "__rmod__");
+  c.def("__eq__", comparison<R::Eq>);
+  c.def("__ne__", comparison<R::Eq, false, true>);
+  c.def("__lt__", comparison<R::Lt>);
+  c.def("__le__", comparison<R::Le>);
+  c.def("__gt__", comparison<R::Lt, true>);
+  c.def("__ge__", comparison<R::Le, true>);
+  c.def("__repr__", [](const Size& s) { return text("Size(", s.value, ")"); });
+  c.def("__index__", [](const Size&) -> int {
+    fail(ErrorKind::Tracing,
+         "a size of a traced value is not a number yet; use it in a shape, or compare it.");
+  });
+}
+
+}  // namespace tn

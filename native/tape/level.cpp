@@ -1,0 +1,68 @@
+#include "tape/level.h"
+
+#include <vector>
+
+#include "core/error.h"
+
+namespace tn {
+
+NoGrad no_grad;
+
+namespace {
+thread_local std::vector<uint32_t> open_levels{0};  // stamps; level 0 is always open
+thread_local uint32_t last_stamp = 0;
+}  // namespace
+
+int open_level() {
+  open_levels.push_back(++last_stamp);
+  return static_cast<int>(open_levels.size()) - 1;
+}
+
+void close_level(int level) { open_levels.resize(level); }
+int top_level() { return static_cast<int>(open_levels.size()) - 1; }
+uint32_t stamp_of(int level) { return open_levels[level]; }
+
+void require_live(const Value& v) {
+  if (v.level <= 0) return;
+  if (v.level <= top_level() && open_levels[v.level] == v.stamp) return;
+  fail(ErrorKind::Tracing, "a value of shape ", show(v.t.shape()),
+       " has escaped from the grad, vjp, jvp or trace that made it; return it from the function instead.");
+}
+
+Value unrecorded(const Value& v, int ceiling) {
+  Value at = v;
+  while (at.kind == Value::Kind::Tracked && at.level <= ceiling) at = at.lower();
+  return at;
+}
+
+bool at_level(const Value& v, Value::Kind kind, int level) {
+  return v.kind == kind && v.level == level && v.stamp == stamp_of(level);
+}
+
+Value track(const Value& v, int level) {
+  Value out(v.t);
+  out.kind = Value::Kind::Tracked;
+  out.level = static_cast<int16_t>(level);
+  out.stamp = stamp_of(level);
+  out.node = Node::create();
+  out.node->leaf = true;
+  out.node->outs.push_back({v.t.dtype, v.t.shape()});
+  if (!v.plain()) {
+    out.box = Ref<Box>(new Box);
+    out.box->inner = v;
+  }
+  return out;
+}
+
+Value make_dual(const Value& primal, const Value& tangent, int level) {
+  Value out(primal.t);
+  out.kind = Value::Kind::Dual;
+  out.level = static_cast<int16_t>(level);
+  out.stamp = stamp_of(level);
+  out.box = Ref<Box>(new Box);
+  out.box->inner = primal;
+  out.box->tangent = tangent;
+  return out;
+}
+
+}  // namespace tn

@@ -1,0 +1,41 @@
+"""Trees of tensors: dicts, lists, tuples, named tuples, dataclasses registered with ``optree``, and ``None``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import optree
+
+NAMESPACE = "taenite"
+
+
+def flatten(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves, in order, and what puts them back together.
+
+    >>> leaves, structure = tn.tree.flatten({"b": 2, "a": (1, None)})
+    >>> leaves
+    [1, 2]
+    """
+    leaves, structure = optree.tree_flatten(tree, namespace=NAMESPACE)
+    return list(leaves), structure
+
+
+def unflatten(structure: Any, leaves: list[Any]) -> Any:
+    """The tree of that structure with these leaves."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """The tree of ``f`` of each leaf (and of the leaves of further trees in its place)."""
+    return optree.tree_map(f, tree, *rest, namespace=NAMESPACE)
+
+
+def paths(tree: Any) -> list[str]:
+    """What to call each leaf in a message: ``['w'][0]``.
+
+    >>> tn.tree.paths({"w": [1, 2]})
+    ["['w'][0]", "['w'][1]"]
+    """
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [accessor.codify("") for accessor in accessors]
