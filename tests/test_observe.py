@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import taenite as tn
-from taenite.observe import Call
+from taenite.observe import Call, Volume
 
 
 def test_every_routine_is_counted_under_its_base_name():
@@ -21,7 +21,7 @@ def test_nothing_is_counted_outside():
     with tn.observe() as seen:
         pass
     tn.providers.check(n=4)
-    assert seen.counts == {} and seen.allocations == (0, 0)
+    assert seen.counts == {} and seen.allocations == Volume(0, 0)
 
 
 def test_observers_nest():

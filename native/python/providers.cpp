@@ -48,11 +48,13 @@ std::vector<Routine> routines_named(const std::vector<int>& indices) {
 void bind_selection(nb::module_& m) {
   nb::class_<Provider>(m, "Provider", "A loaded BLAS and LAPACK library.")
       .def_prop_ro("name", [](const Provider& p) { return p.name(); })
-      .def("info", [](const Provider& p) { return as_dict(p.info()); });
+      .def(
+          "info", [](const Provider& p) { return as_dict(p.info()); },
+          nb::sig("def info(self) -> dict[str, object]"));
   nb::class_<Selection>(m, "ProviderSelection", "A provider for each routine.")
       .def(
           "providers", [](const Selection& s) { return std::vector<Provider*>(s.of, s.of + kRoutines); },
-          nb::rv_policy::reference);
+          nb::rv_policy::reference, nb::sig("def providers(self) -> list[Provider | None]"));
   m.def("provider_open", &providers::open, nb::arg("name"), nb::arg("paths"), nb::rv_policy::reference,
         nb::call_guard<nb::gil_scoped_release>());
   m.def("provider_default", &default_provider, nb::rv_policy::reference,
@@ -70,8 +72,21 @@ void bind_selection(nb::module_& m) {
         return with_choice(base, provider, routines_named(routines));
       },
       nb::arg("base"), nb::arg("provider"), nb::arg("routines"), nb::rv_policy::reference);
-  m.def("selection_begin_block", &begin_block, nb::arg("selection"), nb::rv_policy::reference);
+  m.def("selection_begin_block", &begin_block, nb::arg("selection"), nb::rv_policy::reference,
+        nb::sig("def selection_begin_block(selection: ProviderSelection) -> ProviderSelection | None"));
   m.def("selection_end_block", &end_block, nb::arg("outer").none());
+}
+
+std::vector<Check> run_checks_without_gil(int64_t n) {
+  nb::gil_scoped_release released;
+  return run_checks(n);
+}
+
+nb::list checks(int64_t n) {
+  nb::list rows;
+  for (const Check& c : run_checks_without_gil(n))
+    rows.append(nb::make_tuple(c.routine, std::string(1, c.type), c.residual));
+  return rows;
 }
 
 void bind_checks(nb::module_& m) {
@@ -80,20 +95,8 @@ void bind_checks(nb::module_& m) {
     for (const RoutineNames& row : kRoutineNames) names.push_back(row.base);
     return names;
   });
-  m.def(
-      "provider_checks",
-      [](int64_t n) {
-        std::vector<Check> checks;
-        {
-          nb::gil_scoped_release free;
-          checks = run_checks(n);
-        }
-        nb::list rows;
-        for (const Check& c : checks)
-          rows.append(nb::make_tuple(c.routine, std::string(1, c.type), c.residual));
-        return rows;
-      },
-      nb::arg("n"));
+  m.def("provider_checks", &checks, nb::arg("n"),
+        nb::sig("def provider_checks(n: int) -> list[tuple[str, str, float]]"));
   m.def("provider_large_dimension_message", &large_dimension_message);
 }
 
@@ -131,9 +134,12 @@ nb::list shapes_since(size_t first) {
 void bind_observe(nb::module_& m) {
   m.def("observe_open", &observe::open, nb::arg("shapes"));
   m.def("observe_close", &observe::close, nb::arg("shapes"));
-  m.def("observe_snapshot", &snapshot);
+  m.def("observe_snapshot", &snapshot,
+        nb::sig("def observe_snapshot() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], "
+                "tuple[int, int], tuple[int, int], tuple[tuple[int, int], ...]]"));
   m.def("observe_shape_count", &observe::shape_count);
-  m.def("observe_shapes_since", &shapes_since, nb::arg("first"));
+  m.def("observe_shapes_since", &shapes_since, nb::arg("first"),
+        nb::sig("def observe_shapes_since(first: int) -> list[tuple[str, str, tuple[int, ...]]]"));
 }
 
 }  // namespace

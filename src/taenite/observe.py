@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -19,7 +20,8 @@ _ROUTINES = tuple(_core.provider_routines())
 _DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 
 
-class Volume(NamedTuple):
+@dataclass(frozen=True)
+class Volume:
     """How often something happened, and how many bytes that was."""
 
     count: int

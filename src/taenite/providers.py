@@ -21,7 +21,7 @@ import sysconfig
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict, cast
 
 from taenite import _core
 from taenite.threads import get_num_threads, set_num_threads, threads
@@ -247,10 +247,11 @@ def _sha256(path: str) -> str:
 
 
 def _described(provider: _core.Provider, served: dict[str, str]) -> ProviderInfo:
-    raw = provider.info()
-    files = [FileInfo(path=path, sha256=_sha256(path)) for path in raw.pop("paths")]
+    facts = provider.info()
+    paths = cast(list[str], facts.pop("paths"))
+    files = [FileInfo(path=path, sha256=_sha256(path)) for path in paths]
     serves = [routine for routine, name in served.items() if name == provider.name]
-    return ProviderInfo(**raw, files=files, serves=serves)
+    return cast(ProviderInfo, {**facts, "files": files, "serves": serves})
 
 
 def info() -> list[ProviderInfo]:
