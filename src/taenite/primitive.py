@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from taenite import _core
@@ -36,13 +36,31 @@ class NotDifferentiable:
     why: str
 
 
-@dataclass(frozen=True)
 class Sample:
-    """Operands (NumPy arrays), sizes and attributes of one call, for tests and the tables of the docs."""
+    """Operands (NumPy arrays), sizes and attributes of one call, for tests and the tables of the docs.
 
-    operands: tuple[Any, ...]
-    sizes: tuple[int, ...] = ()
-    attrs: dict[str, Any] = field(default_factory=dict)
+    ``observe`` maps the tuple of outputs to a tuple of tensors that no gauge can change, where the outputs
+    themselves are not well defined. ``rtol`` is what differences may lose where a sample is ill-conditioned.
+    """
+
+    def __init__(
+        self,
+        operands: Sequence[Any],
+        sizes: Sequence[int] = (),
+        *,
+        observe: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+        rtol: float = 1e-7,
+        **attrs: Any,
+    ) -> None:
+        self.operands = tuple(operands)
+        self.sizes = tuple(sizes)
+        self.observe = observe
+        self.rtol = rtol
+        self.attrs = attrs
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in self.operands)
+        return f"Sample({shapes}, sizes={self.sizes}, {self.attrs})"
 
 
 @dataclass(frozen=True)

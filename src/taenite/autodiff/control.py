@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ContextDecorator
 from contextvars import Token
-from typing import Any
+from typing import Any, Self
 
 from taenite import _core
 from taenite._core import Tensor
@@ -45,7 +45,7 @@ class no_grad(ContextDecorator):
     def __init__(self) -> None:
         self._tokens: list[Token[int]] = []
 
-    def __enter__(self) -> no_grad:
+    def __enter__(self) -> Self:
         self._tokens.append(NO_GRAD_CEILING.set(_core.top_level()))
         _core.enter_no_grad()
         return self
