@@ -6,13 +6,14 @@
 
 namespace tn {
 
-#define TN_DECLARE_TARGET(target)             \
-  namespace target {                          \
-  void fill_arithmetic(KernelTable& table);   \
-  void fill_moves(KernelTable& table);        \
-  void fill_reductions(KernelTable& table);   \
-  void fill_real_math(KernelTable& table);    \
-  void fill_complex_math(KernelTable& table); \
+#define TN_DECLARE_TARGET(target)               \
+  namespace target {                            \
+  void fill_arithmetic(KernelTable& table);     \
+  void fill_moves(KernelTable& table);          \
+  void fill_reductions(KernelTable& table);     \
+  void fill_real_math(KernelTable& table);      \
+  void fill_complex_math(KernelTable& table);   \
+  void fill_small_matrices(KernelTable& table); \
   }
 TN_DECLARE_TARGET(generic)
 #if defined(TN_HAVE_X86_TARGETS)
@@ -29,13 +30,14 @@ struct Target {
   void (*fill)(KernelTable&);
 };
 
-#define TN_FILL(target)           \
-  [](KernelTable& t) {            \
-    target::fill_arithmetic(t);   \
-    target::fill_moves(t);        \
-    target::fill_reductions(t);   \
-    target::fill_real_math(t);    \
-    target::fill_complex_math(t); \
+#define TN_FILL(target)             \
+  [](KernelTable& t) {              \
+    target::fill_arithmetic(t);     \
+    target::fill_moves(t);          \
+    target::fill_reductions(t);     \
+    target::fill_real_math(t);      \
+    target::fill_complex_math(t);   \
+    target::fill_small_matrices(t); \
   }
 
 const Target kTargets[] = {

@@ -91,6 +91,27 @@ struct WhereKernels {
   WhereFn vv, vs, sv, ss;
 };
 
+// Stacks of small real matrices, decomposed several at a time. a[i] points at the first element of matrix i.
+// Matrices that a kernel cannot do (NaN or Inf, extreme magnitudes, singular ones in svd) get done[i] = false
+// and an unspecified result.
+inline constexpr int kSmallRows = 32, kSmallCols = 16;
+struct SmallMatrices {
+  const void* const* a;
+  ptrdiff_t row_stride, col_stride;  // in elements
+  int rows, cols;
+  size_t count;
+};
+struct SmallKernels {
+  // n x n up to kSmallCols: w ascending, vectors column-major (may be null), from one triangle.
+  void (*eigh)(const SmallMatrices&, bool lower, void* w, void* vectors, bool* done);
+  // m x n with m >= n, up to kSmallRows x kSmallCols: left (m x n) and right (n x n) column-major, both null
+  // for s only; s descending.
+  void (*svd)(const SmallMatrices&, void* left, void* s, void* right, bool* done);
+  // m x n up to kSmallRows x kSmallCols: q (m x columns, may be null) and r (columns x n), column-major;
+  // columns is min(m, n) or m.
+  void (*qr)(const SmallMatrices&, int columns, void* q, void* r, bool* done);
+};
+
 struct KernelTable {
   const char* name;
   UnaryFn unary[kUnaryOps][kDTypes];
@@ -115,6 +136,8 @@ struct KernelTable {
   StoreStridedFn store_strided[kItemSizes];  // y at i * stride_bytes = x[i]
   FillFn fill[kItemSizes];
   TransposeFn transpose2d[kItemSizes];  // y[j * ldy + i] = x[i * ldx + j], i < rows, j < cols; ld in elements
+
+  SmallKernels small[2];  // float32, float64
 
   UnaryFn at(UnaryOp op, DType t) const { return unary[int(op)][int(t)]; }
   const BinaryKernels& at(BinaryOp op, DType t) const { return binary[int(op)][int(t)]; }

@@ -1,6 +1,8 @@
-// svd, eigh and qr: one LAPACK driver call per matrix. Operands are handed over in the order in which their
-// memory lies, and what LAPACK leaves is described by strides: nothing is transposed but the row-major
-// operand of qr. NaN and Inf never reach LAPACK (gesdd does not return from Inf).
+// svd, eigh and qr: one LAPACK driver call per matrix, but for stacks of small real ones (kernels/table.h).
+// Operands are handed over in the order in which their memory lies, and what LAPACK leaves is described by
+// strides: nothing is transposed but the row-major operand of qr. NaN and Inf never reach LAPACK (gesdd does
+// not return from Inf).
+#include "kernels/table.h"
 #include "primitives/linalg.h"
 #include "primitives/linalg_common.h"
 #include "providers/lapack.h"
@@ -37,12 +39,30 @@ void set_identity(T* a, int64_t n) {
   for (int64_t i = 0; i < n; ++i) a[i * (n + 1)] = T(1);
 }
 
-// Runs `decompose(i)`, which returns LAPACK's info, for every matrix until one fails.
-template <class T, class F>
-Failure each_matrix(const Matrices<T>& x, int64_t flops, F&& decompose) {
+// Stacks of real matrices small enough for the kernels that take several at a time. A few are left to LAPACK,
+// whose calls an observer sees.
+template <class T>
+bool is_small(const Matrices<T>& x, int64_t rows, int64_t cols) {
+  return !is_complex_v<T> && x.count() >= 16 && rows <= kSmallRows && cols <= kSmallCols;
+}
+
+// Runs `decompose(i)`, which returns LAPACK's info, for every matrix until one fails; before it, if `small`,
+// `decompose_all(kernels, matrices, done)`, which leaves only some of them.
+template <class T, class All, class One>
+Failure each_matrix(const Matrices<T>& x, int64_t flops, bool small, All&& decompose_all, One&& decompose) {
   Unlocked unlocked(linalg::worth_unlocking(flops * x.count()));
+  Scratch pointers(small ? x.count() * sizeof(const void*) : 0), flags(small ? x.count() : 0);
+  bool* done = flags.as<bool>();
+  if (small) {
+    auto* a = pointers.as<const void*>();
+    for (int64_t i = 0; i < x.count(); ++i) a[i] = x[i];
+    decompose_all(kernels().small[sizeof(T) == sizeof(double)],
+                  SmallMatrices{a, x.row_stride, x.col_stride, int(x.rows), int(x.cols), size_t(x.count())},
+                  done);
+  }
   Failure failure;
-  for (int64_t i = 0; i < x.count() && !failure; ++i) failure.note(i, decompose(i));
+  for (int64_t i = 0; i < x.count() && !failure; ++i)
+    if (!small || !done[i]) failure.note(i, decompose(i));
   return failure;
 }
 
@@ -88,11 +108,14 @@ struct SvdFactors {
 };
 
 template <class T>
-Failure svd_of_columns(const Matrices<T>& x, const SvdFactors<T>& f) {
+Failure svd_of_columns(const Matrices<T>& x, bool small, const SvdFactors<T>& f) {
   int64_t p = x.rows, q = x.cols, k = std::min(p, q);
   Scratch copy(p * q * sizeof(T));
   lapack::Svd<T> svd(f.job, p, q);
-  return each_matrix(x, p * q * k, [&](int64_t i) {
+  auto all = [&](const SmallKernels& kernels, const SmallMatrices& a, bool* done) {
+    kernels.svd(a, f.left, f.s, f.right, done);
+  };
+  return each_matrix(x, p * q * k, small, all, [&](int64_t i) {
     linalg::copy_matrix(x, i, copy.as<T>());
     if (!is_finite(copy.as<T>(), p * q)) return kNotFinite;
     return svd(copy.as<T>(), p, f.s + i * k, f.left + i * p * f.left_cols, p, f.right + i * f.right_rows * q,
@@ -100,12 +123,15 @@ Failure svd_of_columns(const Matrices<T>& x, const SvdFactors<T>& f) {
   });
 }
 
-// Row-major A is A^T in columns, and A^T = (Vh)^T diag(s) U^T: the factors change places.
+// Row-major A is A^T in columns, and A^T = (Vh)^T diag(s) U^T: the factors change places. Small ones are
+// taken as tall ones, however they lie.
 template <class T>
 void svd(const Tensor& a, bool full, bool vectors, Tensor* out) {
   auto [m, n, k, u_cols, vh_rows] = svd_shape(a, full);
   Matrices<T> x = linalg::matrices<T>(a);
-  auto layout = x.transposed() ? Layout::c_contiguous : Layout::column_major;
+  bool small = is_small(x, std::max(m, n), k) && (!full || m == n);
+  bool flip = small ? m < n : x.transposed();
+  auto layout = flip ? Layout::c_contiguous : Layout::column_major;
   Tensor U, s = empty(real_of(a.dtype), with_trailing(a, {k})), Vh;
   if (vectors) {
     U = empty(a.dtype, layout(with_trailing(a, {m, u_cols})));
@@ -117,9 +143,8 @@ void svd(const Tensor& a, bool full, bool vectors, Tensor* out) {
   char job = !vectors ? 'N' : full ? 'A' : 'S';
   if (!x.empty())
     linalg::raise_failure("linalg.svd", "has an SVD that did not converge", linalg::batch_of(a),
-                          x.transposed()
-                              ? svd_of_columns(x.transpose(), {job, vh, vh_rows, values, u, u_cols})
-                              : svd_of_columns(x, {job, u, u_cols, values, vh, vh_rows}));
+                          flip ? svd_of_columns(x.transpose(), small, {job, vh, vh_rows, values, u, u_cols})
+                               : svd_of_columns(x, small, {job, u, u_cols, values, vh, vh_rows}));
   for (int64_t i = 0; k == 0 && vectors && i < x.count(); ++i) {
     set_identity(u + i * u_cols * u_cols, u_cols);
     set_identity(vh + i * vh_rows * vh_rows, vh_rows);
@@ -180,7 +205,10 @@ void eigh(const Tensor& a, bool lower, bool vectors, Tensor* out) {
   if (!x.empty()) {
     char uplo = lower != x.transposed() ? 'L' : 'U';
     lapack::Eigh<T> driver(vectors ? 'V' : 'N', uplo, n);
-    Failure failure = each_matrix(x, n * n * n, [&](int64_t i) {
+    auto all = [&](const SmallKernels& kernels, const SmallMatrices& m, bool* done) {
+      kernels.eigh(m, lower, values, V.as<T>(), done);
+    };
+    Failure failure = each_matrix(x, n * n * n, is_small(x, n, n), all, [&](int64_t i) {
       T* v = in_place + (vectors ? i * n * n : 0);
       load_hermitian(x, i, v);
       return triangle_is_finite(v, n, uplo) ? driver(v, n, values + i * n) : kNotFinite;
@@ -232,7 +260,10 @@ Failure qr_into(const Matrices<T>& x, T* Q, T* R, int64_t r) {
   Scratch scratch(tall && !Q ? m * n * sizeof(T) : 0), tau(k * sizeof(T));
   lapack::QrFactor<T> factor(m, n);
   lapack::QrForm<T> form(m, r, k);
-  return each_matrix(x, m * n * k, [&](int64_t i) {
+  auto all = [&](const SmallKernels& kernels, const SmallMatrices& a, bool* done) {
+    kernels.qr(a, int(r), Q, R, done);
+  };
+  return each_matrix(x, m * n * k, is_small(x, m, n), all, [&](int64_t i) {
     T *q = Q ? Q + i * m * r : scratch.as<T>(), *upper = R + i * r * n;
     T* f = tall ? q : upper;
     linalg::copy_matrix(x, i, f);

@@ -32,6 +32,7 @@ void fill_moves(KernelTable& table);
 void fill_reductions(KernelTable& table);
 void fill_real_math(KernelTable& table);
 void fill_complex_math(KernelTable& table);
+void fill_small_matrices(KernelTable& table);
 }  // namespace tn::TN_TARGET
 
 namespace tn {
