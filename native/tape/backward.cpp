@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "kernels/elementwise.h"
 #include "tape/level.h"
 #include "tape/rule.h"
 
@@ -118,7 +119,11 @@ class Run {
     }
   }
 
-  static void accumulate(Value& into, Value ct) { into = tn::add(into, ct); }
+  // In place where nobody else holds the sum so far.
+  static void accumulate(Value& into, Value ct) {
+    if (into.plain() && ct.plain() && elementwise::add_inplace(into.t, ct.t)) return;
+    into = tn::add(into, ct);
+  }
 
   void deliver(Node& leaf, Value ct) {
     if (!functional_) {

@@ -1,5 +1,7 @@
 #include "tape/bind.h"
 
+#include <algorithm>
+
 #include "program/graph.h"
 #include "tape/level.h"
 #include "tape/rule.h"
@@ -32,8 +34,10 @@ void run_plain(const Request& r, Value* out) {
   Numbers numbers;
   tensors_of(r.in, tensors);
   numbers_of(r.sizes, numbers);
-  Tensor results[kMaxOutputs];
-  r.p.kernel(Call{tensors, r.attrs, numbers, r.mask}, results);
+  Call call{tensors, r.attrs, numbers, r.mask};
+  if (r.p.n_out == 1) return r.p.kernel(call, &out[0].t);
+  SmallVector<Tensor, 3> results(r.p.n_out);
+  r.p.kernel(call, results.begin());
   for (int j = 0; j < r.p.n_out; ++j)
     if (r.mask >> j & 1) out[j] = Value(std::move(results[j]));
 }
@@ -81,65 +85,100 @@ void run_traced(const Request& r, Value* out, const Value& top) {
 
 // --- Tracked ----------------------------------------------------------------------------------------------
 
-Value saved_value(const Residual& residual, const Value& v) {
-  if (residual.use == Use::Value || !v.plain()) return v;
-  Value shape;
-  shape.t.layout = v.t.layout;
-  shape.t.dtype = v.t.dtype;
-  return shape;
+// Whether no operand wraps more than a plain tensor.
+bool flat(Operands in) {
+  return std::none_of(in.begin(), in.end(), [](const Value* v) { return v->box; });
 }
 
-void save(Node& node, const Rule& rule, Operands in, const Value* results, std::span<const Size> sizes) {
+// The outputs of the call one level down, as plain tensors where that is all there is.
+struct Flat {
+  const Request& r;
+  SmallVector<Tensor, 2> results;
+
+  Flat(const Request& r, const Call& call) : r(r), results(r.p.n_out) { r.p.kernel(call, results.begin()); }
+  const Tensor& tensor(int j) const { return results[j]; }
+  Value output(int j) const { return Value(results[j]); }
+  Value operand(int i) const { return Value(r.in[i]->t); }
+};
+
+struct Nested {
+  Lowered inner;
+  SmallVector<Value, 3> results;
+
+  Nested(const Request& r, uint32_t mask, int level) : inner(r.in, level), results(r.p.n_out) {
+    bind(r.p, inner.at, r.attrs, r.sizes, mask, results.begin());
+  }
+  const Tensor& tensor(int j) const { return results[j].t; }
+  Value output(int j) const { return results[j]; }
+  Value operand(int i) const { return *inner.at[i]; }
+};
+
+void forget_data(Value& v) {
+  if (!v.plain()) return;
+  v.t.storage.reset();
+  v.t.data = nullptr;
+}
+
+template <class Calls>
+void save(Node& node, const Rule& rule, const Calls& call, std::span<const Size> sizes) {
   for (const Residual& residual : rule.residuals) {
-    const Value& v = residual.output ? results[residual.index] : *in[residual.index];
-    node.saved.push_back(saved_value(residual, v));
+    node.saved.push_back(residual.output ? call.output(residual.index) : call.operand(residual.index));
+    Value& v = node.saved[node.saved.size() - 1];
+    if (residual.use == Use::Shape) forget_data(v);
     node.versions.push_back(v.t.storage ? v.t.storage->version : 0);
   }
   if (rule.saves_sizes)
     for (const Size& s : sizes) node.sizes.push_back(s.value);
 }
 
-Value tracked_output(const Value& result, const Ref<Node>& node, int j, int level) {
-  Value out(result.t);
-  out.kind = Value::Kind::Tracked;
-  out.node = node;
-  out.out = static_cast<uint8_t>(j);
-  out.level = static_cast<int16_t>(level);
-  out.stamp = stamp_of(level);
+Value tracked_output(Value result, const Ref<Node>& node, int j, int level) {
   if (!result.plain()) {
-    out.box = Ref<Box>(new Box);
-    out.box->inner = result;
+    Value inner = std::move(result);
+    result = Value(inner.t);
+    result.box = Ref<Box>(new Box);
+    result.box->inner = std::move(inner);
   }
-  return out;
+  result.kind = Value::Kind::Tracked;
+  result.node = node;
+  result.out = static_cast<uint8_t>(j);
+  result.level = static_cast<int16_t>(level);
+  result.stamp = stamp_of(level);
+  return result;
+}
+
+template <class Calls>
+void record(const Request& r, Value* out, int level, uint32_t need, const Rule& rule, const Calls& call) {
+  Ref<Node> node = Node::create();
+  node->rule = &rule;
+  for (size_t i = 0; i < r.in.size(); ++i) {
+    Edge& edge = node->edges.emplace_back();
+    if (!(need >> i & 1)) continue;
+    edge.node = r.in[i]->node;
+    edge.out = r.in[i]->out;
+  }
+  save(*node, rule, call, r.sizes);
+  for (int j = 0; j < r.p.n_out; ++j) {
+    const Tensor& t = call.tensor(j);
+    node->outs.push_back({t.dtype, t.shape()});
+    if (!(r.mask >> j & 1)) continue;
+    bool carries = is_inexact(t.dtype) && !(r.p.hidden >> j & 1);
+    out[j] = carries ? tracked_output(call.output(j), node, j, level) : call.output(j);
+  }
 }
 
 void run_tracked(const Request& r, Value* out, int level) {
-  Lowered inner(r.in, level);
   uint32_t need = operands_at(r.in, level);
   Tensors tensors;
   Numbers numbers;
   tensors_of(r.in, tensors);
   numbers_of(r.sizes, numbers);
   const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
-  if (!rule || rule->constant) return bind(r.p, inner.at, r.attrs, r.sizes, r.mask, out);
-
-  Value results[kMaxOutputs];
-  bind(r.p, inner.at, r.attrs, r.sizes, rule->widened, results);
-  Ref<Node> node = Node::create();
-  node->rule = rule;
-  for (size_t i = 0; i < r.in.size(); ++i) {
-    Edge& edge = node->edges.emplace_back();
-    if (need >> i & 1) {
-      edge.node = r.in[i]->node;
-      edge.out = r.in[i]->out;
-    }
-  }
-  save(*node, *rule, inner.at, results, r.sizes);
-  for (int j = 0; j < r.p.n_out; ++j) {
-    node->outs.push_back({results[j].t.dtype, results[j].t.shape()});
-    if (!(r.mask >> j & 1)) continue;
-    bool carries = is_inexact(results[j].t.dtype) && !(r.p.hidden >> j & 1);
-    out[j] = carries ? tracked_output(results[j], node, j, level) : std::move(results[j]);
+  if (!rule || rule->constant) return bind(r.p, Lowered(r.in, level).at, r.attrs, r.sizes, r.mask, out);
+  if (flat(r.in)) {
+    Flat call(r, Call{tensors, r.attrs, numbers, rule->widened});
+    record(r, out, level, need, *rule, call);
+  } else {
+    record(r, out, level, need, *rule, Nested(r, rule->widened, level));
   }
 }
 
