@@ -21,6 +21,8 @@ void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);
 
 // Python objects that native code refers to belong to the module, where the garbage collector sees them.
 void keep_in_module(const char* name, nb::object held);
+// Inside a catch block: the exception as a Python error. Always returns null.
+PyObject* raise_in_python() noexcept;
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);
 // The Value inside a Python Tensor, or null.

@@ -33,6 +33,19 @@ void keep_in_module(const char* name, nb::object held) {
   nb::module_::import_("taenite._core").attr(name) = held;
 }
 
+PyObject* raise_in_python() noexcept {
+  try {
+    throw;
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const Error& e) {
+    PyErr_SetString(classes[static_cast<int>(e.kind)], e.what());
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
 // taenite.errors hands over its classes, so that they are defined, documented and importable in Python.
 void bind_errors(nb::module_& m) {
   PyObject* builtin[kKinds] = {PyExc_TypeError,           PyExc_ValueError,  PyExc_IndexError,

@@ -1,4 +1,4 @@
-#include "python/bindings.h"
+#include "python/operators.h"
 
 NB_MODULE(_core, m) {
   tn::bind_errors(m);
@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
   tn::bind_pool(m);
   tn::bind_providers(m);
   tn::bind_primitives(m);
+  tn::bind_functions(m);
 }

@@ -1,5 +1,5 @@
 // The class Tensor: attributes. Operators are in operators.cpp, exchange with other libraries in interop.cpp.
-#include "python/bindings.h"
+#include "python/operators.h"
 
 namespace tn {
 namespace {
@@ -37,7 +37,7 @@ void bind_tensor(nb::module_& m) {
   m.def("promote", [](nb::handle a, nb::handle b) {
     return dtype_to_python(promote(dtype_from_python(a), dtype_from_python(b)));
   });
-  nb::class_<Value> tensor(m, "Tensor");
+  nb::class_<Value> tensor(m, "Tensor", nb::is_final(), nb::pooled(256), nb::type_slots(operator_slots()));
   tensor_type = tensor;
   tensor.def_prop_ro("shape", shape_to_python);
   tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });
@@ -50,6 +50,7 @@ void bind_tensor(nb::module_& m) {
   });
   bind_interop(tensor, m);
   bind_autodiff(tensor, m);
+  bind_operators(tensor);
 }
 
 }  // namespace tn

@@ -1,0 +1,134 @@
+// Function: a public function of the Python package whose usual calls never enter Python. It holds the Python
+// function that documents it, and hands over the calls that it does not take itself.
+#include <Python.h>
+// structmember.h needs what Python.h declares.
+#include <structmember.h>
+
+#include <array>
+#include <vector>
+
+#include "python/operators.h"
+
+namespace tn {
+namespace {
+
+struct Function {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  const Primitive* primitive;
+  PyObject* dict;
+  PyObject* fallback;  // takes keywords and everything else
+};
+
+Function* self_of(PyObject* o) { return reinterpret_cast<Function*>(o); }
+
+PyObject* fall_back(PyObject* self, PyObject* const* args, size_t nargs, PyObject* names) {
+  return PyObject_Vectorcall(self_of(self)->fallback, args, nargs, names);
+}
+
+// f(x), f(x1, x2), f(condition, x1, x2): everything by position.
+PyObject* elementwise(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  const Primitive& p = *self_of(self)->primitive;
+  const auto nargs = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  if (names || nargs != static_cast<size_t>(p.n_in)) return fall_back(self, args, nargsf, names);
+  if (nargs == 1)
+    if (const Value* x = unwrap(args[0])) return call(p, std::array{x});
+  return call_elementwise(p, {args, nargs}, p.n_in == 3);
+}
+
+const Attrs& all_axes(int ndim) {
+  static std::vector<const Attrs*> known;
+  while (static_cast<int>(known.size()) <= ndim) {
+    std::vector<int64_t> axes(known.size());
+    for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
+    known.push_back(&Attrs::intern({axes}));
+  }
+  return *known[ndim];
+}
+
+// f(x): over all axes.
+PyObject* reduction(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  const Value* x = !names && PyVectorcall_NARGS(nargsf) == 1 ? unwrap(args[0]) : nullptr;
+  if (!x) return fall_back(self, args, nargsf, names);
+  return call(*self_of(self)->primitive, std::array{x}, all_axes(x->t.ndim()));
+}
+
+PyObject* bound_to(PyObject* self, PyObject* instance, PyObject*) {
+  return instance ? PyMethod_New(self, instance) : Py_NewRef(self);
+}
+
+PyObject* show(PyObject* self) {
+  return PyUnicode_FromFormat("<taenite function %s>", self_of(self)->primitive->name);
+}
+
+PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(self_of(self)->dict);
+  Py_VISIT(self_of(self)->fallback);
+  return 0;
+}
+
+int clear(PyObject* self) {
+  Py_CLEAR(self_of(self)->dict);
+  Py_CLEAR(self_of(self)->fallback);
+  return 0;
+}
+
+void destroy(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+PyTypeObject* function_type() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(Function, vectorcall), READONLY, nullptr},
+      {"__dictoffset__", T_PYSSIZET, offsetof(Function, dict), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyGetSetDef getset[] = {
+      {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+      {nullptr, nullptr, nullptr, nullptr, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(bound_to)},
+                                {Py_tp_repr, reinterpret_cast<void*>(show)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
+                                {Py_tp_members, members},
+                                {Py_tp_methods, methods},
+                                {Py_tp_getset, getset},
+                                {0, nullptr}};
+  static PyType_Spec spec = {"taenite._core.Function", sizeof(Function), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             slots};
+  static auto* type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  return type;
+}
+
+nb::object make_function(const Primitive* p, nb::callable fallback, bool reduces) {
+  auto* f = PyObject_GC_New(Function, function_type());
+  if (!f) throw nb::python_error();
+  f->vectorcall = reduces ? reduction : elementwise;
+  f->primitive = p;
+  f->dict = nullptr;
+  f->fallback = fallback.release().ptr();
+  nb::object out = nb::steal(reinterpret_cast<PyObject*>(f));
+  PyObject_GC_Track(f);
+  return out;
+}
+
+}  // namespace
+
+void bind_functions(nb::module_& m) {
+  m.attr("Function") = nb::handle(reinterpret_cast<PyObject*>(function_type()));
+  m.def("make_function", make_function, nb::arg("primitive"), nb::arg("fallback"),
+        nb::arg("reduces") = false);
+}
+
+}  // namespace tn
