@@ -7,6 +7,7 @@ namespace tn {
 namespace {
 
 constexpr double kLog2E = 0x1.71547652b82fep+0;
+constexpr double kLn2 = 0x1.62e42fefa39efp-1, kLn2Rest = 0x1.abc9e3b39803fp-56;
 constexpr double kLn2High = 0x1.62e42fee00000p-1;  // 32 bits: k * kLn2High is exact
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
@@ -43,9 +44,9 @@ struct Reduced {
 template <class V>
 TN_INLINE Reduced<V> reduce_exp(V x) {
   const Rounded<V> k = round_product(x, kLog2E);
-  const V t = fma(-k.value, kLn2High, x);  // exact
-  const V r = fma(-k.value, kLn2Low, t);
-  return {r, fma(-k.value, kLn2Low, t - r), k.bits};
+  const V t = fma(k.value, -kLn2High, x);  // exact
+  const V r = fma(k.value, -kLn2Low, t);
+  return {r, fma(k.value, -kLn2Low, t - r), k.bits};
 }
 
 template <class V>
@@ -63,7 +64,8 @@ template <class V>
 TN_COLD V exp_extreme(V x, V low, int64_t shift) {
   const V above = select<V>(x < -800.0, splat<V>(-800), x);
   const Reduced<V> e = reduce_exp(select<V>(above > 800.0, splat<V>(800), above));
-  return scale_twice(exp_polynomial(e.r, e.low + low), integer_of<V>(e.bits) + shift);
+  const Twofold<V> r = fast_two_sum(e.r, e.low + low);
+  return scale_twice(exp_polynomial(r.hi, r.lo), integer_of<V>(e.bits) + shift);
 }
 
 template <class V>
@@ -81,13 +83,19 @@ TN_INLINE V exp(Twofold<V> x) {
   return exp_extreme(x.hi, select<V>(finite, x.lo, V{}), 0);
 }
 
+// 2^f = e^(f ln 2), |f| <= 1/2.
+template <class V>
+TN_INLINE V exp2_polynomial(V f) {
+  const Twofold<V> r = two_product(f, splat<V>(kLn2));
+  return exp_polynomial(r.hi, fma(f, kLn2Rest, r.lo));
+}
+
 template <class V>
 TN_COLD V exp2_extreme(V x) {
   const V above = select<V>(x < -1100.0, splat<V>(-1100), x);
   const V inside = select<V>(above > 1100.0, splat<V>(1100), above);
   const Rounded<V> k = round_small(inside);
-  const Twofold<V> r = two_product(inside - k.value, splat<V>(0x1.62e42fefa39efp-1));
-  return scale_twice(exp_polynomial(r.hi, fma(r.hi, 0x1.abc9e3b39803fp-56, r.lo)), integer_of<V>(k.bits));
+  return scale_twice(exp2_polynomial(inside - k.value), integer_of<V>(k.bits));
 }
 
 template <class V>
@@ -95,8 +103,7 @@ TN_INLINE V exp2(V x) {
   if (any(~(abs(x) < 1021.0))) [[unlikely]]
     return exp2_extreme(x);
   const Rounded<V> k = round_small(x);
-  const Twofold<V> r = two_product(x - k.value, splat<V>(0x1.62e42fefa39efp-1));
-  return add_to_exponent(exp_polynomial(r.hi, fma(r.hi, 0x1.abc9e3b39803fp-56, r.lo)), k.bits);
+  return add_to_exponent(exp2_polynomial(x - k.value), k.bits);
 }
 
 // e^x - 1 as hi + lo, |x| < 708.
@@ -126,7 +133,7 @@ TN_INLINE V sinh(V x) {
   const Twofold<V> d = two_sum(splat<V>(1), e.hi), q = divide(e, {d.hi, d.lo + e.lo});
   const Twofold<V> twice = two_sum(e.hi, q.hi);
   const V y = 0.5 * (twice.hi + (twice.lo + (e.lo + q.lo)));
-  const Mask<V> normal = a < 700.0;
+  const Mask<V> normal = a < 680.0;
   if (any(~normal)) [[unlikely]]
     return copy_sign(select<V>(normal, y, exp_extreme(a, V{}, -1)), x);
   return copy_sign(y, x);
@@ -149,21 +156,35 @@ constexpr double kTanhTail[] = {-0x1.555555555552dp-2, 0x1.111111110393ep-3,  -0
                                 0x1.664f34852bc53p-6,  -0x1.226873519c8d2p-7, 0x1.d50b8763d08a3p-9,
                                 -0x1.5944b82f7a8abp-10};
 
-// |x| = k ln(2)/2 + r and s = 2^-k give tanh|x| = ((1 - s) + t (1 + s)) / ((1 + s) + t (1 - s)), t = tanh(r).
+// a = k ln(2)/2 + r and s = 2^-k give tanh a = ((1 - s) + t (1 + s)) / ((1 + s) + t (1 - s)), t = tanh(r).
 // Rounding k down past 0.255 keeps the rounding error of r small beside the result; k = 0 passes t through.
+// The quotient is cut to 24 bits, so that its remainder is exact from 1 - s, 1 + s and t: numerator and
+// denominator need no low parts.
+template <class V>
+TN_INLINE V tanh_of_size(V a, bool keep_low) {
+  const Rounded<V> k = round_small(fma(a, 2 * kLog2E, -0.2369));
+  const V r = fma(k.value, -kLn2Low / 2, fma(k.value, -kLn2High / 2, a)), z = r * r;
+  const V t = fma(r * z, polynomial(z, kTanhTail), r);
+  const V s = power_of_two<V>(-k.bits), minus = 1.0 - s, plus = 1.0 + s;
+  const V inverse = 1.0 / fma(t, minus, plus);
+  const V q = (V)((Mask<V>)(fma(t, plus, minus) * inverse) & ~Scalar<Mask<V>>(0x1fffffff));
+  V remainder = fma(t, fma(-q, minus, plus), fma(-q, plus, minus));
+  if (keep_low)
+    remainder += ((1.0 - minus) - s) - q * ((1.0 - plus) + s);  // what 1 - s and 1 + s lost when k > 52
+  return fma(remainder, inverse, q);
+}
+
+template <class V>
+TN_COLD V tanh_saturated(V a) {
+  return tanh_of_size(select<V>(a > 20.0, splat<V>(20), a), true);
+}
+
 template <class V>
 TN_INLINE V tanh(V x) {
-  const V size = abs(x), a = select<V>(size > 20.0, splat<V>(20), size);
-  const Rounded<V> k = round_small(fma(a, 2 * kLog2E, -0.2369));
-  const V r = fma(-k.value, kLn2Low / 2, fma(-k.value, kLn2High / 2, a)), z = r * r;
-  const V t = fma(r * z, polynomial(z, kTanhTail), r);
-  const V s = add_to_exponent(splat<V>(1), -k.bits);
-  const V minus = 1.0 - s, plus = 1.0 + s;
-  const V minus_low = (1.0 - minus) - s, plus_low = (1.0 - plus) + s;
-  const V n = fma(t, plus, minus), d = fma(t, minus, plus);
-  const Twofold<V> numerator = {n, fma(t, plus, minus - n) + minus_low};
-  const Twofold<V> denominator = {d, fma(t, minus, plus - d) + plus_low};
-  return copy_sign(sum(divide(numerator, denominator)), x);
+  const V a = abs(x);
+  if (any(~(a < 18.0))) [[unlikely]]
+    return copy_sign(tanh_saturated(a), x);
+  return flip_sign(tanh_of_size(a, false), x);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The table's real vector math: float64 functions of one register, and float32 through float64.
 #include "native/kernels/simd/exp.h"
 #include "native/kernels/simd/log.h"
+#include "native/kernels/simd/power.h"
 #include "native/kernels/simd/trig.h"
 
 namespace tn {
@@ -75,6 +76,67 @@ TN_FUNCTION(Trunc, trunc(x))
 TN_FUNCTION(Round, round_even(x))
 #undef TN_FUNCTION
 
+#define TN_FUNCTION2(Name, body)      \
+  struct Name {                       \
+    template <class V>                \
+    static TN_INLINE V of(V a, V b) { \
+      return body;                    \
+    }                                 \
+  };
+TN_FUNCTION2(Pow, pow(a, b))
+TN_FUNCTION2(PowF32, pow_f32(a, b))
+TN_FUNCTION2(Atan2, atan2(a, b))
+TN_FUNCTION2(Hypot, hypot(a, b))
+TN_FUNCTION2(LogAddExp, logaddexp(a, b))
+TN_FUNCTION2(FloorDivide, floor_divide(a, b))
+TN_FUNCTION2(Remainder, remainder(a, b))
+#undef TN_FUNCTION2
+
+// Loads one register of float64 lanes at p, or repeats the scalar there.
+template <bool kScalar>
+TN_INLINE F64 operand(const double* p, size_t i) {
+  return kScalar ? splat<F64>(p[0]) : load<F64>(p + i);
+}
+template <bool kScalar>
+TN_INLINE F64 operand(const float* p, size_t i) {
+  return kScalar ? splat<F64>(p[0]) : widen(load<HalfF32>(p + i));
+}
+template <bool kScalar>
+TN_INLINE F64 operand_some(const double* p, size_t i, size_t n) {
+  return kScalar ? splat<F64>(p[0]) : load_some<F64>(p + i, n);
+}
+template <bool kScalar>
+TN_INLINE F64 operand_some(const float* p, size_t i, size_t n) {
+  return kScalar ? splat<F64>(p[0]) : widen(load_some<HalfF32>(p + i, n));
+}
+TN_INLINE void result(double* p, F64 v) { store(p, v); }
+TN_INLINE void result(float* p, F64 v) { store(p, narrow(v)); }
+TN_INLINE void result_some(double* p, F64 v, size_t n) { store_some(p, v, n); }
+TN_INLINE void result_some(float* p, F64 v, size_t n) { store_some(p, narrow(v), n); }
+
+template <class Fn, class T, bool kScalarA, bool kScalarB>
+void binary_math(const void* pa, const void* pb, void* y, size_t n) {
+  constexpr size_t L = kLanes<F64>;
+  const T* a = static_cast<const T*>(pa);
+  const T* b = static_cast<const T*>(pb);
+  T* out = static_cast<T*>(y);
+  size_t i = 0;
+  for (; i + L <= n; i += L) result(out + i, Fn::of(operand<kScalarA>(a, i), operand<kScalarB>(b, i)));
+  if (i == n) return;
+  result_some(out + i, Fn::of(operand_some<kScalarA>(a, i, n - i), operand_some<kScalarB>(b, i, n - i)),
+              n - i);
+}
+
+template <class Fn, class T>
+constexpr BinaryKernels kBinaryMath = {binary_math<Fn, T, false, false>, binary_math<Fn, T, false, true>,
+                                       binary_math<Fn, T, true, false>};
+
+template <class FnF32, class FnF64 = FnF32>
+void set_binary(KernelTable& table, BinaryOp op) {
+  table.binary[int(op)][int(DType::F32)] = kBinaryMath<FnF32, float>;
+  table.binary[int(op)][int(DType::F64)] = kBinaryMath<FnF64, double>;
+}
+
 void set(KernelTable& table, UnaryOp op, UnaryFn f32, UnaryFn f64) {
   table.unary[int(op)][int(DType::F32)] = f32;
   table.unary[int(op)][int(DType::F64)] = f64;
@@ -118,6 +180,12 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_wide<Asinh>(table, UnaryOp::asinh);
   set_wide<Acosh>(table, UnaryOp::acosh);
   set_wide<Atanh>(table, UnaryOp::atanh);
+  set_binary<PowF32, Pow>(table, BinaryOp::pow);
+  set_binary<Atan2>(table, BinaryOp::atan2);
+  set_binary<Hypot>(table, BinaryOp::hypot);
+  set_binary<LogAddExp>(table, BinaryOp::logaddexp);
+  set_binary<FloorDivide>(table, BinaryOp::floor_divide);
+  set_binary<Remainder>(table, BinaryOp::remainder);
 }
 
 }  // namespace tn

@@ -79,7 +79,7 @@ TN_INLINE bool any(M mask) {
   if constexpr (sizeof mask == 64) return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
 #endif
 #if defined(__AVX2__)
-  if constexpr (sizeof mask == 32) return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+  if constexpr (sizeof mask == 32) return _mm256_movemask_ps((__m256)mask) != 0;
 #endif
 #if defined(__SSE2__)
   if constexpr (sizeof mask == 16) return _mm_movemask_epi8((__m128i)mask) != 0;
@@ -305,7 +305,7 @@ TN_INLINE V minus_product(V c, V a, V b) {
 template <class V>
 TN_INLINE Twofold<V> divide(Twofold<V> a, Twofold<V> b) {
   const V inverse = Scalar<V>(1) / b.hi, q = a.hi * inverse;
-  return {q, (minus_product(a.hi, q, b.hi) + (a.lo - q * b.lo)) * inverse};
+  return {q, (minus_product(a.hi, q, b.hi) + fma(-q, b.lo, a.lo)) * inverse};
 }
 
 template <class V>
