@@ -290,6 +290,7 @@ const Program& Rule::jvp() const {
 }
 
 bool Rule::admits(std::span<const Tensor* const> in, std::span<const int64_t> sizes) const {
+  if (sizes.size() != sizes_.size()) return false;  // the rank of an output
   auto value = [&](auto& self, int expr) -> int64_t {
     const SizeExpr& e = guard_sizes_[expr];
     switch (e.op) {
