@@ -1,10 +1,11 @@
-// The parts of register_linalg: solving and its factorizations; QR and spectral decompositions; what their
-// derivatives divide by.
+// The parts of register_linalg, one for each file.
 #pragma once
 
 namespace tn {
 
-void register_linalg_solve();  // and the next two
+void register_linalg_solve();
+void register_linalg_factor();
+void register_linalg_det();
 void register_linalg_triangular();
 void register_linalg_decomp();
 void register_linalg_spectral();

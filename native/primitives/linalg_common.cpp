@@ -67,11 +67,13 @@ void fail_not_finite(const char* who, std::span<const int64_t> batch, int64_t i)
   fail(ErrorKind::LinAlg, who, ": a contains NaN or Inf", at_batch(batch, i), ".");
 }
 
-void raise_failure(const char* who, const char* problem, std::span<const int64_t> batch,
+void raise_failure(const char* who, const Problem& problem, std::span<const int64_t> batch,
                    const Failure& failure) {
   if (!failure) return;
   if (failure.info == kNotFinite) fail_not_finite(who, batch, failure.index);
-  fail(ErrorKind::LinAlg, who, ": a ", problem, at_batch(batch, failure.index), " (LAPACK info ",
+  const std::string detail =
+      problem.before ? text(": ", problem.before, failure.info, problem.after) : std::string();
+  fail(ErrorKind::LinAlg, who, ": a ", problem.what, at_batch(batch, failure.index), detail, " (LAPACK info ",
        failure.info, ").");
 }
 

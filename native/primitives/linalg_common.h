@@ -153,8 +153,18 @@ struct Failure {
 std::string at_batch(std::span<const int64_t> batch, int64_t i);
 // "linalg.svd: a contains NaN or Inf at batch index 2."
 [[noreturn]] void fail_not_finite(const char* who, std::span<const int64_t> batch, int64_t i);
-// Raises what `failure` noted: NaN or Inf, or `problem` ("is singular: a pivot is exactly zero") with info.
-void raise_failure(const char* who, const char* problem, std::span<const int64_t> batch,
+// What failed, and optionally what info counts: "is not positive definite", "the leading minor of order ",
+// " is not positive".
+struct Problem {
+  const char* what;
+  const char* before = nullptr;
+  const char* after = "";
+  Problem(const char* what) : what(what) {}
+  Problem(const char* what, const char* before, const char* after)
+      : what(what), before(before), after(after) {}
+};
+// Raises what `failure` noted: NaN or Inf, or the problem with its info.
+void raise_failure(const char* who, const Problem& problem, std::span<const int64_t> batch,
                    const Failure& failure);
 
 inline std::span<const int64_t> batch_of(const Tensor& t, int trailing = 2) {

@@ -5,20 +5,6 @@
 namespace tn::linalg {
 namespace {
 
-// Screens for matrices that deserve a condition estimate (which costs as much as several solves): pivots that
-// differ by more than u^(3/4), u the unit round-off.
-template <class T>
-bool suspicious(const T* lu, int64_t n) {
-  using R = real_t<T>;
-  R least = std::numeric_limits<R>::max(), most = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const R pivot = std::abs(lu[i * (n + 1)]);
-    least = std::min(least, pivot);
-    most = std::max(most, pivot);
-  }
-  return least < most * std::pow(std::numeric_limits<R>::epsilon(), R(0.75));
-}
-
 template <class T>
 void note_condition(const T* lu, int64_t n, real_t<T> norm, int64_t i, IllConditioned* ill) {
   real_t<T> rcond = 1;
@@ -27,8 +13,10 @@ void note_condition(const T* lu, int64_t n, real_t<T> norm, int64_t i, IllCondit
 }
 
 template <class T>
-int64_t factor_one(const Matrices<T>& a, int64_t i, T* lu, int32_t* pivots, IllConditioned* ill) {
+int64_t factor_one(const Matrices<T>& a, int64_t i, const Matrices<T>& to, int32_t* pivots,
+                   IllConditioned* ill) {
   const int64_t n = a.rows;
+  T* lu = to[i];
   copy_matrix(a, i, lu);
   const real_t<T> norm = finite_norm(lu, n, n, n);
   if (std::isnan(norm)) {
@@ -36,18 +24,19 @@ int64_t factor_one(const Matrices<T>& a, int64_t i, T* lu, int32_t* pivots, IllC
     return kNotFinite;
   }
   const int64_t info = lapack::lu(n, n, lu, n, pivots);
-  if (info == 0 && suspicious(lu, n)) note_condition(lu, n, norm, i, ill);
+  if (info == 0 && ill && suspicious(to, i)) note_condition(lu, n, norm, i, ill);
   return info;
 }
 
 template <class T>
-void factor_all(const Matrices<T>& a, Factored* f) {
+void factor_all(const Matrices<T>& a, Estimate estimate, Factored* f) {
   const int64_t n = a.rows;
   const bool transposed = a.transposed();
-  const Matrices<T> from = transposed ? a.transpose() : a;
+  const Matrices<T> from = transposed ? a.transpose() : a, to = matrices<T>(f->lu);
+  IllConditioned* ill = estimate == Estimate::yes ? &f->ill : nullptr;
   for (int64_t i = 0; i < a.count(); ++i) {
     int32_t* pivots = f->pivots.as<int32_t>() + i * (n + 1);
-    const int64_t info = n == 0 ? 0 : factor_one(from, i, f->lu.as<T>() + i * n * n, pivots, &f->ill);
+    const int64_t info = n == 0 ? 0 : factor_one(from, i, to, pivots, ill);
     pivots[n] = transposed;
     f->info.as<int32_t>()[i] = static_cast<int32_t>(info);
     f->failure.note(i, info);
@@ -98,7 +87,7 @@ Layout inverse_layout(const Tensor& lu, bool transposed) {
 
 }  // namespace
 
-Factored factor_square(const Tensor& a) {
+Factored factor_square(const Tensor& a, Estimate estimate) {
   const Tensor once = without_repeats(a);
   const auto batch = batch_of(once);
   const int64_t n = a.shape().back();
@@ -111,13 +100,13 @@ Factored factor_square(const Tensor& a) {
   visit_inexact(a.dtype, [&]<class T>(Type<T>) {
     const Matrices<T> from = matrices<T>(once);
     Unlocked unlocked(worth_unlocking(from.count() * n * n * n));
-    factor_all(from, &f);
+    factor_all(from, estimate, &f);
   });
   return f;
 }
 
 void report(const char* who, const Factored& f) {
-  raise_failure(who, "is singular: a pivot is exactly zero", batch_of(f.lu), f.failure);
+  raise_failure(who, {"is singular", "pivot ", " is exactly zero"}, batch_of(f.lu), f.failure);
   if (f.ill.index < 0) return;
   const std::string message = text(who, ": a is nearly singular", at_batch(batch_of(f.lu), f.ill.index),
                                    ": its reciprocal condition number is about ", f.ill.rcond, ".");

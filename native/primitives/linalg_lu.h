@@ -26,8 +26,11 @@ struct Factored {
   IllConditioned ill;
 };
 
+// Whether condition numbers are estimated where the pivots look suspicious.
+enum class Estimate { no, yes };
+
 // Raises for no matrix; the factors of one that failed are not usable, but harmless.
-Factored factor_square(const Tensor& a);
+Factored factor_square(const Tensor& a, Estimate estimate = Estimate::yes);
 // Raises for the first matrix that failed; warns of one that is nearly singular.
 void report(const char* who, const Factored& f);
 
@@ -48,6 +51,21 @@ bool is_vector(const Tensor& a, const Tensor& b);
 template <class T>
 Matrices<T> right_side(const Tensor& a, const Tensor& b) {
   return is_vector(a, b) ? columns<T>(b) : matrices<T>(b);
+}
+
+// Whether the diagonal of U says that a matrix may be singular to working precision: its entries differ by
+// more than u^(3/4), u the unit round-off. A screen: who needs certainty goes on to estimate (several times
+// the cost of a solve) or to decompose.
+template <class T>
+bool suspicious(const Matrices<T>& lu, int64_t i) {
+  using R = real_t<T>;
+  R least = std::numeric_limits<R>::max(), most = 0;
+  for (int64_t k = 0; k < lu.rows; ++k) {
+    const R pivot = std::abs(lu[i][k * (lu.row_stride + lu.col_stride)]);
+    least = std::min(least, pivot);
+    most = std::max(most, pivot);
+  }
+  return !(least > most * std::pow(std::numeric_limits<R>::epsilon(), R(0.75)));
 }
 
 template <class T>

@@ -125,7 +125,6 @@ void register_linalg_solve() {
                       .infer = infer_inv_with,
                       .kernel = inv_with,
                       .shape_only = 0b001});
-  register_linalg_triangular();
 }
 
 }  // namespace tn

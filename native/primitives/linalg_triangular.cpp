@@ -114,13 +114,13 @@ void solve_triangular(const Call& c, Tensor* out) {
     Unlocked unlocked(worth_unlocking(b.numel() * a.shape().back()));
     solve_triangles(triangles, t, from, to);
   });
-  raise_failure("linalg.solve_triangular", "is singular: a diagonal element is exactly zero", batch_of(a),
-                failure);
+  raise_failure("linalg.solve_triangular", {"is singular", "diagonal element ", " is exactly zero"},
+                batch_of(a), failure);
 }
 
 // ---- cholesky: (a) -> L or U, info; attributes: upper, raises
 
-constexpr const char* kNotPositive = "is not positive definite: a leading minor is not positive";
+const Problem kNotPositive{"is not positive definite", "the leading minor of order ", " is not positive"};
 
 // One triangle of `from` in column-major `to`, zeros in the other; NaN if an element of it is not finite.
 template <class T>

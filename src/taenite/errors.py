@@ -24,4 +24,9 @@ class DegenerateSpectrumWarning(UserWarning):
     """Equal singular values or eigenvalues: the undetermined terms of a derivative were dropped."""
 
 
+class IllConditionedWarning(UserWarning):
+    """A matrix to solve with or to invert is singular to working precision: few digits of the result, or
+    none, are right."""
+
+
 _core.set_error_classes(LinAlgError, GaugeError, TracingError)

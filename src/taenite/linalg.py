@@ -1,0 +1,340 @@
+"""Linear algebra, batched over leading axes and differentiable.
+
+Names and results follow the array API standard where it has them, SciPy elsewhere. Integers are computed in
+float64, mixed precisions in their common dtype. A matrix that is singular, not positive definite, or holds
+NaN or Inf raises ``LinAlgError`` with its batch index; ``*_ex`` variants return ``info`` instead (0: fine,
+k > 0: LAPACK's verdict, -1: NaN or Inf) and fill the result of a failed matrix with NaN. Right-hand sides may
+hold NaN or Inf, which pass through. Matrices that are nearly singular raise an ``IllConditionedWarning``.
+
+``cholesky`` and ``solve(..., assume_a="pos")`` are functions of the Hermitian part of their operand: they
+read one triangle, and a derivative gives each triangle its half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from taenite._core import Tensor
+from taenite.dtypes import float64
+from taenite.ops.convert import asarray, promoted
+from taenite.ops.creation import eye
+from taenite.ops.linalg_solve import (
+    cholesky_,
+    det_,
+    inv_,
+    lu_factor_,
+    permute_rows,
+    slogdet_,
+    solve_,
+    solve_pos,
+    solve_triangular_,
+)
+from taenite.ops.shape import broadcast_shapes, broadcast_to, slice_axis, tril_, triu_
+
+# ---- arguments
+
+
+def _inexact(x: Any) -> Tensor:
+    x = asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(float64)
+
+
+def _matrices(x: Any, who: str) -> Tensor:
+    a = _inexact(x)
+    if a.ndim < 2:
+        raise ValueError(f"linalg.{who}: a must have at least 2 axes, got shape {a.shape}.")
+    return a
+
+
+def _square(x: Any, who: str, name: str = "a") -> Tensor:
+    a = _inexact(x)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"linalg.{who}: {name} must be square in its last two axes, got shape {a.shape}.")
+    return a
+
+
+def _system(a: Any, b: Any, who: str, name: str = "a", left: bool = True) -> tuple[Tensor, Tensor]:
+    """Both in one dtype and with the same leading axes; b is a vector only if it has one axis."""
+    a, b = promoted(_square(a, who, name), _inexact(b))
+    trailing = min(b.ndim, 2)
+    if trailing == 0 or b.shape[-trailing if left else -1] != a.shape[-1]:
+        side = "rows" if left else "columns"
+        raise ValueError(
+            f"linalg.{who}: b must have as many {side} as {name}, got shapes {a.shape} and {b.shape}."
+        )
+    return _one_batch(a, b, b.ndim - trailing, who)
+
+
+def _one_batch(a: Tensor, b: Tensor, leading: int, who: str) -> tuple[Tensor, Tensor]:
+    batch_a, batch_b = a.shape[:-2], b.shape[:leading]
+    if batch_a == batch_b:
+        return a, b
+    try:
+        batch = broadcast_shapes(batch_a, batch_b)
+    except ValueError:
+        raise ValueError(
+            f"linalg.{who}: leading axes must broadcast, got shapes {a.shape} and {b.shape}."
+        ) from None
+    return broadcast_to(a, (*batch, *a.shape[-2:])), broadcast_to(b, (*batch, *b.shape[leading:]))
+
+
+_TRANS = {"N": (0, 0), "T": (1, 0), "C": (1, 1), 0: (0, 0), 1: (1, 0), 2: (1, 1)}
+
+
+def _trans(trans: str | int, who: str) -> tuple[int, int]:
+    try:
+        return _TRANS[trans]
+    except KeyError:
+        raise ValueError(f"linalg.{who}: trans must be 'N', 'T' or 'C', got {trans!r}.") from None
+
+
+# ---- linear systems
+
+
+def solve(a: Any, b: Any, /, *, assume_a: str = "gen") -> Tensor:
+    """x with a x = b. ``b`` is one vector if it has one axis, else matrices of right-hand sides.
+
+    ``assume_a``: ``"gen"`` (LU), ``"pos"`` (Hermitian positive definite, Cholesky), ``"upper"``, ``"lower"``.
+
+    >>> tn.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]).tolist()
+    [1.0, 0.5]
+    """
+    a, b = _system(a, b, "solve")
+    if assume_a == "gen":
+        return solve_(a, b, raises=1, mask=1)[0]
+    if assume_a == "pos":
+        return solve_pos(a, b, mask=1)[0]
+    if assume_a in ("upper", "lower"):
+        return solve_triangular(a, b, upper=assume_a == "upper")
+    raise ValueError(f"linalg.solve: assume_a must be 'gen', 'pos', 'upper' or 'lower', got {assume_a!r}.")
+
+
+class SolveExResult(NamedTuple):
+    """What ``solve_ex`` returns."""
+
+    result: Tensor
+    info: Tensor
+
+
+def solve_ex(a: Any, b: Any, /) -> SolveExResult:
+    """``solve`` that reports failures in ``info``.
+
+    >>> tn.linalg.solve_ex([[0.0]], [1.0]).info.item()
+    1
+    """
+    a, b = _system(a, b, "solve_ex")
+    x, _, _, info = solve_(a, b, raises=0, mask=0b1001)
+    return SolveExResult(x, info)
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    /,
+    *,
+    upper: bool,
+    trans: str | int = "N",
+    unit_diagonal: bool = False,
+    left: bool = True,
+) -> Tensor:
+    """x with op(a) x = b, or x op(a) = b with ``left=False``; only one triangle of ``a`` is read.
+
+    ``trans``: ``"N"``, ``"T"`` or ``"C"`` for a, its transpose or its conjugate transpose; ``upper`` says
+    which triangle of ``a`` itself. With ``unit_diagonal`` its diagonal is not read and stands for ones.
+
+    >>> tn.linalg.solve_triangular([[2.0, 9.0], [1.0, 1.0]], [2.0, 2.0], upper=False).tolist()
+    [1.0, 1.0]
+    """
+    transposed, conjugated = _trans(trans, "solve_triangular")
+    a, b = _system(a, b, "solve_triangular", left=left)
+    return solve_triangular_(
+        a,
+        b,
+        upper=int(upper),
+        transposed=transposed,
+        conjugated=conjugated,
+        unit_diagonal=int(unit_diagonal),
+        left=int(left),
+    )
+
+
+def inv(a: Any, /) -> Tensor:
+    """The inverse.
+
+    >>> tn.linalg.inv([[2.0, 0.0], [0.0, 4.0]]).tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return inv_(_square(a, "inv"), raises=1, mask=1)[0]
+
+
+class InvExResult(NamedTuple):
+    """What ``inv_ex`` returns."""
+
+    inverse: Tensor
+    info: Tensor
+
+
+def inv_ex(a: Any, /) -> InvExResult:
+    """``inv`` that reports failures in ``info``.
+
+    >>> tn.linalg.inv_ex([[0.0]]).info.item()
+    1
+    """
+    return InvExResult(*inv_(_square(a, "inv_ex"), raises=0))
+
+
+# ---- determinants
+
+
+def det(a: Any, /) -> Tensor:
+    """The determinant. Its derivatives of first and second order are right for singular matrices too.
+
+    >>> tn.linalg.det([[2.0, 1.0], [1.0, 3.0]]).item()
+    5.0
+    """
+    return det_(_square(a, "det"), mask=1)[0]
+
+
+class SlogdetResult(NamedTuple):
+    """What ``slogdet`` returns."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def slogdet(a: Any, /) -> SlogdetResult:
+    """The sign (of a complex matrix the phase) of the determinant and the logarithm of its modulus.
+
+    A singular matrix has (0, -inf), and no derivative there: asking for one raises ``LinAlgError``.
+
+    >>> tn.linalg.slogdet([[-1.0, 0.0], [0.0, 1.0]]).sign.item()
+    -1.0
+    """
+    sign, logabsdet, _, _ = slogdet_(_square(a, "slogdet"), mask=0b11)
+    return SlogdetResult(sign, logabsdet)
+
+
+# ---- Cholesky
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
+    """The triangle L with a = L L^H, or U with a = U^H U. Reads that triangle of ``a``.
+
+    >>> tn.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    """
+    return cholesky_(_square(a, "cholesky"), upper=int(upper), raises=1, mask=1)[0]
+
+
+class CholeskyExResult(NamedTuple):
+    """What ``cholesky_ex`` returns."""
+
+    L: Tensor
+    info: Tensor
+
+
+def cholesky_ex(a: Any, /, *, upper: bool = False) -> CholeskyExResult:
+    """``cholesky`` that reports failures in ``info``: the order of the leading minor that is not positive.
+
+    >>> tn.linalg.cholesky_ex([[1.0, 2.0], [2.0, 1.0]]).info.item()
+    2
+    """
+    return CholeskyExResult(*cholesky_(_square(a, "cholesky_ex"), upper=int(upper), raises=0))
+
+
+def cho_solve(factor: Any, b: Any, /, *, upper: bool = False) -> Tensor:
+    """x with a x = b from the Cholesky factor of a, differentiable in the factor.
+
+    >>> tn.linalg.cho_solve([[2.0, 0.0], [0.0, 1.0]], [4.0, 1.0]).tolist()
+    [1.0, 1.0]
+    """
+    factor, b = _system(factor, b, "cho_solve", "factor")
+    first, second = ("C", "N") if upper else ("N", "C")
+    y = solve_triangular(factor, b, upper=upper, trans=first)
+    return solve_triangular(factor, y, upper=upper, trans=second)
+
+
+# ---- LU
+
+
+class LUFactors(NamedTuple):
+    """What ``lu_factor`` returns: both triangles in one matrix (that of L without its unit diagonal), and for
+    each row the row that it was exchanged with, from 0."""
+
+    lu: Tensor
+    pivots: Tensor
+
+
+def lu_factor(a: Any, /) -> LUFactors:
+    """LU factors with partial pivoting in LAPACK's form, for ``lu_solve``. A singular matrix has them too.
+
+    >>> tn.linalg.lu_factor([[1.0, 2.0], [2.0, 2.0]]).lu.tolist()
+    [[2.0, 2.0], [0.5, 1.0]]
+    """
+    lu, pivots, _ = lu_factor_(_matrices(a, "lu_factor"), raises=1, mask=0b11)
+    return LUFactors(lu, pivots)
+
+
+class LUFactorExResult(NamedTuple):
+    """What ``lu_factor_ex`` returns."""
+
+    lu: Tensor
+    pivots: Tensor
+    info: Tensor
+
+
+def lu_factor_ex(a: Any, /) -> LUFactorExResult:
+    """``lu_factor`` with ``info``: the first pivot that is exactly zero, counted from 1.
+
+    >>> tn.linalg.lu_factor_ex([[1.0, 1.0], [1.0, 1.0]]).info.item()
+    2
+    """
+    return LUFactorExResult(*lu_factor_(_matrices(a, "lu_factor_ex"), raises=0))
+
+
+def lu_solve(factors: tuple[Any, Any], b: Any, /, *, trans: str | int = "N") -> Tensor:
+    """x with op(a) x = b from what ``lu_factor(a)`` returned, differentiable in the factors.
+
+    >>> factors = tn.linalg.lu_factor([[0.0, 2.0], [1.0, 0.0]])
+    >>> tn.linalg.lu_solve(factors, [2.0, 3.0]).tolist()
+    [3.0, 1.0]
+    """
+    transposed, _ = op = _trans(trans, "lu_solve")
+    lu, b = _system(factors[0], b, "lu_solve", "factors")
+    pivots = asarray(factors[1])
+    pivots = broadcast_to(pivots, (*lu.shape[:-2], pivots.shape[-1]))
+    if not transposed:
+        y = _lu_triangle(lu, permute_rows(b, pivots, inverse=0), 0, (0, 0))
+        return _lu_triangle(lu, y, 1, (0, 0))
+    y = _lu_triangle(lu, b, 1, op)
+    return permute_rows(_lu_triangle(lu, y, 0, op), pivots, inverse=1)
+
+
+def _lu_triangle(lu: Tensor, b: Tensor, upper: int, op: tuple[int, int]) -> Tensor:
+    return solve_triangular_(
+        lu, b, upper=upper, transposed=op[0], conjugated=op[1], unit_diagonal=1 - upper, left=1
+    )
+
+
+class LUResult(NamedTuple):
+    """What ``lu`` returns."""
+
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+
+def lu(a: Any, /) -> LUResult:
+    """P, L, U with a = P L U: a permutation, a lower triangle with unit diagonal, an upper triangle.
+
+    >>> tn.linalg.lu([[1.0, 2.0], [2.0, 2.0]]).U.tolist()
+    [[2.0, 2.0], [0.0, 1.0]]
+    """
+    a = _matrices(a, "lu")
+    packed, pivots, _ = lu_factor_(a, raises=1, mask=0b11)
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    L = tril_(slice_axis(packed, a.ndim - 1, 0, k), k=-1) + eye(m, k, dtype=a.dtype)
+    U = triu_(slice_axis(packed, a.ndim - 2, 0, k), k=0)
+    unit = broadcast_to(eye(m, dtype=a.dtype), (*a.shape[:-2], m, m))
+    return LUResult(permute_rows(unit, pivots, inverse=1), L, U)
