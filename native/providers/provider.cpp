@@ -68,11 +68,11 @@ std::string Provider::lapack_version() const {
 }
 
 void Provider::follow_budget() {
-  int wanted = threads::is_chosen() ? threads::budget() : std::min(threads::available(), preferred_threads_);
-  if (told_threads_.load(std::memory_order_relaxed) == wanted) return;
+  const int chosen = threads::chosen();
+  if (told_.load(std::memory_order_relaxed) == chosen) return;
   std::lock_guard lock(telling_);
-  set_threads(wanted);
-  told_threads_ = wanted;
+  set_threads(chosen ? chosen : std::min(threads::available(), preferred_threads_));
+  told_ = chosen;
 }
 
 std::vector<std::string> Provider::paths() const {

@@ -76,7 +76,7 @@ class Provider {
   void* table_[kRoutines][kTypes] = {};
   bool ilp64_ = false;
   int preferred_threads_ = 1;
-  std::atomic<int> told_threads_{0};
+  std::atomic<int> told_{-1};  // the last choice passed on; 0: none was made
   std::mutex telling_;
 };
 

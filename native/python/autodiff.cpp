@@ -65,6 +65,12 @@ Value variable(const Value& x) {
   return track(plain, 0);
 }
 
+// What repr says of a value that is more than its numbers.
+const char* wrapping(const Value& x) {
+  if (x.kind == Value::Kind::Dual) return "with a tangent";
+  return x.node && x.node->leaf && x.level == 0 ? "variable" : "tracked";
+}
+
 // One number seen as a whole tensor, by strides of 0.
 Value constant_like(const Value& x, double number) {
   if (graph_under(x)) fail(ErrorKind::NotImplemented, "a constant of a traced shape is not to be had here.");
@@ -121,6 +127,14 @@ void bind_levels(nb::module_& m) {
   m.def("tangent_of", [](const Value& x) { return wrap(Value(x.box->tangent)); });
   m.def("lower", [](const Value& x) { return wrap(x.lower()); });
   m.def("is_wrapped", [](const Value& x) { return !x.plain() && x.kind != Value::Kind::Traced; });
+  m.def("is_traced", [](const Value& x) { return graph_under(x) != nullptr; });
+  m.def("bare", [](const Value& x) { return wrap(Value(x.t)); });
+  m.def("wrapping", wrapping);
+  m.def("hint_shape", [](const Value& x) {
+    nb::list l;
+    for (int64_t n : x.t.shape()) l.append(n);
+    return nb::tuple(l);
+  });
   m.def("zeros_like", [](const Value& x) { return wrap(constant_like(x, 0)); });
   m.def("one_like", [](const Value& x) { return wrap(constant_like(x, 1)); });
   m.def("pull", pull_leaves);

@@ -1,4 +1,4 @@
-// Exchange with NumPy, DLPack and the buffer protocol.
+// The buffer protocol, both ways. NumPy and DLPack meet tensors through it (ops/exchange.py).
 #include "python/bindings.h"
 
 namespace tn {
@@ -7,13 +7,13 @@ namespace {
 constexpr const char* kFormats[kDTypes] = {"?", "b", "h", "i", "l", "B", "H", "I", "L", "f", "d", "Zf", "Zd"};
 
 DType dtype_of_buffer(const Py_buffer& view) {
-  const char* f = view.format ? view.format : "B";
-  if (*f == '@' || *f == '=' || *f == '<') ++f;
-  if (f[0] == 'q') return DType::I64;
-  if (f[0] == 'Q') return DType::U64;
+  std::string f = view.format ? view.format : "B";
+  if (f[0] == '@' || f[0] == '=' || f[0] == '<') f.erase(0, 1);
+  if (f == "q") return DType::I64;
+  if (f == "Q") return DType::U64;
   for (int i = 0; i < kDTypes; ++i)
-    if (std::string(f) == kFormats[i]) return static_cast<DType>(i);
-  fail(ErrorKind::Type, "asarray: there is no dtype for the buffer format '", view.format, "'.");
+    if (f == kFormats[i]) return static_cast<DType>(i);
+  fail(ErrorKind::Type, "asarray: there is no dtype for the buffer format '", f, "'.");
 }
 
 void release_buffer(void* owner) {
@@ -24,47 +24,91 @@ void release_buffer(void* owner) {
   PyGILState_Release(state);
 }
 
-Layout layout_of_buffer(const Py_buffer& view, int64_t item) {
+// Strides in elements. Strides of axes of size 1 mean nothing; any others must be whole elements.
+Layout layout_of_buffer(const Py_buffer& view) {
   Layout out{Dims(view.ndim), Dims(view.ndim)};
   for (int i = 0; i < view.ndim; ++i) {
     out.shape[i] = view.shape[i];
-    out.strides[i] = view.strides[i] / item;
+    bool counts = view.shape[i] > 1;
+    if (counts && view.strides[i] % view.itemsize != 0)
+      fail(ErrorKind::Buffer, "asarray: axis ", i, " has a stride of ", view.strides[i],
+           " bytes, which is not a whole number of elements; copy the array first.");
+    out.strides[i] = counts ? view.strides[i] / view.itemsize : 0;
   }
   return out;
 }
 
+void require_aligned(const Py_buffer& view, DType dtype) {
+  size_t align = itemsize(real_of(dtype));
+  if (reinterpret_cast<uintptr_t>(view.buf) % align != 0)
+    fail(ErrorKind::Buffer, "asarray: the memory is not aligned to ", align, " bytes; copy the array first.");
+}
+
 nb::object from_buffer(nb::handle source) {
-  auto* buffer = new Py_buffer;
-  if (PyObject_GetBuffer(source.ptr(), buffer, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
-    delete buffer;
-    throw nb::python_error();
-  }
+  auto buffer = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(source.ptr(), buffer.get(), PyBUF_FULL_RO) != 0) throw nb::python_error();
   Tensor t;
-  t.storage = Storage::foreign(buffer->buf, buffer->len, buffer->readonly, buffer, release_buffer);
+  try {
+    t.dtype = dtype_of_buffer(*buffer);
+    t.layout = layout_of_buffer(*buffer);
+    require_aligned(*buffer, t.dtype);
+  } catch (...) {
+    PyBuffer_Release(buffer.get());
+    throw;
+  }
+  Py_buffer* owner = buffer.release();
+  t.storage = Storage::foreign(owner->buf, owner->len, owner->readonly, owner, release_buffer);
   t.data = t.storage->data;
-  t.dtype = dtype_of_buffer(*buffer);
-  t.layout = layout_of_buffer(*buffer, buffer->itemsize);
   return wrap(Value(std::move(t)));
 }
 
+bool refuse(const char* why) {
+  PyErr_SetString(PyExc_BufferError, why);
+  return false;
+}
+
+bool can_export(const Value& x, int flags) {
+  if (graph_under(x)) return refuse("a traced value has no memory to share.");
+  if (!x.plain()) return refuse("the tensor takes part in differentiation; use x.detach().");
+  if ((flags & PyBUF_WRITABLE) && x.t.storage->readonly) return refuse("the tensor is read-only.");
+  bool c = x.t.layout.is_c_contiguous(), f = x.t.layout.is_f_contiguous();
+  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse("the tensor is not C-contiguous.");
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) return refuse("the tensor is not F-contiguous.");
+  if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f)
+    return refuse("the tensor is not contiguous.");
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) return refuse("the tensor needs strides.");
+  return true;
+}
+
+// A view with strides of 0 is never given out for writing: one write would be many.
+bool repeats(const Layout& layout) {
+  for (int i = 0; i < layout.ndim(); ++i)
+    if (layout.strides[i] == 0 && layout.shape[i] > 1) return true;
+  return false;
+}
+
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
-  const Tensor& t = nb::inst_ptr<Value>(self)->t;
+  const Value& x = *nb::inst_ptr<Value>(self);
+  *view = Py_buffer{};
+  if (!can_export(x, flags)) return -1;
+  const Tensor& t = x.t;
+  bool readonly = t.storage->readonly || repeats(t.layout);
+  if ((flags & PyBUF_WRITABLE) && readonly) return refuse("the tensor repeats its memory.") - 1;
   int n = t.ndim();
   auto* numbers = new Py_ssize_t[2 * n + 1];
   for (int i = 0; i < n; ++i) {
     numbers[i] = t.shape()[i];
     numbers[n + i] = t.strides()[i] * static_cast<int64_t>(itemsize(t.dtype));
   }
-  *view = Py_buffer{};
   view->obj = nb::handle(self).inc_ref().ptr();
   view->buf = t.data;
   view->itemsize = itemsize(t.dtype);
   view->len = t.numel() * view->itemsize;
-  view->readonly = t.storage->readonly;
+  view->readonly = readonly;
   view->ndim = n;
   view->format = flags & PyBUF_FORMAT ? const_cast<char*>(kFormats[static_cast<int>(t.dtype)]) : nullptr;
-  view->shape = numbers;
-  view->strides = numbers + n;
+  view->shape = flags & PyBUF_ND ? numbers : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? numbers + n : nullptr;
   view->internal = numbers;
   return 0;
 }

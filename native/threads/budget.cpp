@@ -92,13 +92,12 @@ int available() {
   return count;
 }
 
-int budget() {
-  if (block_budget) return block_budget;
-  int chosen = process_budget.load(std::memory_order_relaxed);
-  return chosen ? chosen : available();
-}
+int chosen() { return block_budget ? block_budget : process_budget.load(std::memory_order_relaxed); }
 
-bool is_chosen() { return block_budget || process_budget.load(std::memory_order_relaxed); }
+int budget() {
+  int number = chosen();
+  return number ? number : available();
+}
 
 int exchange_process_budget(int threads) { return process_budget.exchange(threads); }
 

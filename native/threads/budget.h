@@ -7,11 +7,11 @@ namespace tn::threads {
 // min(CPU affinity, cgroup quota, OMP_NUM_THREADS), at least 1; looked up at the first call.
 int available();
 
-// The budget in this thread: the block's, else the process's, else available().
-int budget();
+// The number chosen for this thread: the block's, else the process's; 0 if neither is.
+int chosen();
 
-// False while budget() is only the default.
-bool is_chosen();
+// The chosen number, else available().
+int budget();
 
 // 0 returns to the default, or to no block. Both give the previous value.
 int exchange_process_budget(int threads);

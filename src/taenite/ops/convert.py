@@ -22,7 +22,17 @@ def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tens
         return _recast(obj, dtype, copy)
     array = numpy.asarray(obj, dtype=None if dtype is None else as_dtype(dtype).numpy, copy=copy)
     as_dtype(array.dtype)
-    return _core.from_buffer(array)
+    return _from_array(array, copy)
+
+
+def _from_array(array: numpy.ndarray[Any, Any], copy: bool | None) -> Tensor:
+    """Zero-copy where the memory is aligned, in native byte order and strided by whole elements."""
+    try:
+        return _core.from_buffer(array)
+    except (BufferError, TypeError):
+        if copy is False:
+            raise
+        return _core.from_buffer(numpy.array(array, dtype=as_dtype(array.dtype).numpy, order="C"))
 
 
 def _recast(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
