@@ -24,17 +24,43 @@ app.add_typer(providers, name="providers")
 
 @providers.command("list")
 def providers_list() -> None:
-    """Show the providers that are found here, one per line."""
-    for one in tn.providers.info():
-        typer.echo(one["name"])
+    """Show the providers that are installed here, and their files. Loads nothing."""
+    for name, files in tn.providers.available().items():
+        typer.echo(f"{name}: {', '.join(files)}")
 
 
 @providers.command("info")
 def providers_info(
-    compact: Annotated[bool, typer.Option(help="One line of JSON.")] = False,
+    provider: Annotated[str | None, typer.Argument(help="A name or a path; default: the default.")] = None,
 ) -> None:
-    """Print what is known about each provider, as JSON."""
-    typer.echo(json.dumps(tn.providers.info(), indent=None if compact else 2, default=str))
+    """Load a provider and print what it says about itself, as JSON."""
+    choose(provider)
+    typer.echo(json.dumps(tn.providers.info(), indent=2))
+
+
+@providers.command("test")
+def providers_test(
+    provider: Annotated[str | None, typer.Argument(help="A name or a path; default: the default.")] = None,
+) -> None:
+    """Check every routine of a provider in every element type; exit with 1 if one is wrong."""
+    choose(provider)
+    results = tn.providers.check()
+    for one in results:
+        verdict = "ok" if one["ok"] else "WRONG"
+        typer.echo(f"{one['routine']:8} {one['dtype']:12} {one['residual']:10.3g} u  {verdict}")
+    if not all(one["ok"] for one in results):
+        raise typer.Exit(1)
+
+
+def choose(provider: str | None) -> None:
+    """Use the provider that was named, or load the default; one that cannot be used is a usage error."""
+    try:
+        if provider is None:
+            tn.providers.ensure()
+        else:
+            tn.providers.use(provider)
+    except (ValueError, OSError) as error:
+        raise typer.BadParameter(str(error), param_hint="PROVIDER") from error
 
 
 def main() -> None:

@@ -73,6 +73,7 @@ def row_document(result: Result) -> dict[str, Any]:
         "status": result.status,
         "note": result.note,
         "plan": asdict(result.plan) if result.plan else None,
+        "setup_ns": result.setup_ns,
         "first_call_ns": result.first_call_ns,
         "effective_threads": round(result.effective_threads, 4) if result.timed else None,
         "noise": result.noise if result.timed else None,

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import cases, machine
-from .case import Check, Disagreement, Fixture, Row, Unavailable, rows
+from .case import Check, Disagreement, Row, Unavailable, rows
 from .client import Client, RowFailed, WorkerDied, environment, worker_command
 from .schedule import balanced_orders, shuffled
 from .survey import WARM_BELOW_NS, Block, Result, Settings, Survey, plan, visits
-from .worker import save_fixture
+from .worker import load_fixture, save_fixture
 
 assert cases.__all__
 
@@ -56,7 +56,7 @@ class Team:
 
 
 class Fixtures:
-    """Fixtures on disk, each built once, and the oracle of the row that is being checked."""
+    """Fixtures on disk, each built once, and the oracles made from them."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -66,15 +66,12 @@ class Fixtures:
         key = (row.case.fixture, row.size.args)
         if key not in self.paths:
             path = self.directory / f"fixture-{len(self.paths)}.npz"
-            save_fixture(path, self.build(row))
+            save_fixture(path, row.case.fixture(*row.size.args))
             self.paths[key] = path
         return self.paths[key]
 
-    def build(self, row: Row) -> Fixture:
-        return row.case.fixture(*row.size.args)
-
     def check(self, row: Row) -> Check:
-        return row.case.oracle(self.build(row))
+        return row.case.oracle(load_fixture(self.path(row)))
 
 
 class Driver:
@@ -107,6 +104,8 @@ class Driver:
                 self.row(team, row, generation, threads)
                 where = f"generation {generation + 1} of {self.settings.profile.generations}"
                 self.progress.advance(f"{where}: {row}")
+            for worker in self.survey.workers[-len(self.settings.backends) :]:
+                worker.update(team.ask(worker["name"], "libraries"))
 
     @contextmanager
     def team(self, threads: int) -> Iterator[Team]:
@@ -122,7 +121,7 @@ class Driver:
         except (RowFailed, WorkerDied) as error:
             raise RuntimeError(f"bench: the {backend} worker does not start: {error}") from error
         self.survey.workers.append(
-            {"name": backend, "generation": generation, "threads": threads, "masks": {}, **about}
+            {"name": backend, "generation": generation, "threads": threads, "masks": {}, "libraries": [], **about}
         )
 
     def row(self, team: Team, row: Row, generation: int, threads: int) -> None:
@@ -155,6 +154,7 @@ class Driver:
     def prepare(self, team: Team, result: Result, path: Path, checked: bool) -> None:
         outputs = str(self.directory / "outputs.npz") if checked else None
         reply = team.ask(result.backend, "prepare", row=result.row.key, fixture=str(path), outputs=outputs)
+        result.setup_ns.append(reply["setup_ns"])
         result.first_call_ns.append(reply["first_call_ns"])
 
     def verify(self, result: Result, check: Check) -> None:

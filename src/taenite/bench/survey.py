@@ -84,6 +84,7 @@ class Result:
     status: str = "ok"
     note: str = ""
     plan: Plan | None = None
+    setup_ns: list[int] = field(default_factory=list)
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
 

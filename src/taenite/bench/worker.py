@@ -61,6 +61,7 @@ class Worker:
     def commands(self) -> dict[str, Callable[..., Reply]]:
         return {
             "describe": self.describe,
+            "libraries": self.libraries,
             "prepare": self.prepare,
             "calibrate": self.calibrate,
             "sample": self.sample,
@@ -73,8 +74,11 @@ class Worker:
             "affinity": machine.affinity(),
             "empty_loop_ns": empty_loop_ns(),
             "backend": self.adapter.describe(),
-            "libraries": machine.blas_libraries(),
         }
+
+    def libraries(self) -> Reply:
+        """What is loaded by now; asked at the end of a generation, for libraries load lazily."""
+        return {"libraries": machine.blas_libraries()}
 
     def prepare(self, row: str, fixture: str, outputs: str | None) -> Reply:
         """Set up a row and call it once: tracing, compiling and first-touch happen here."""

@@ -25,8 +25,8 @@ class Backend(Imperative):
     xp = xp
 
     def __init__(self, threads: int) -> None:
-        self.budget = tn.threads(threads)
-        self.budget.__enter__()
+        tn.providers.set_num_threads(threads)
+        tn.providers.ensure()
 
     def tensor(self, x: Array) -> Any:
         return tn.asarray(x)

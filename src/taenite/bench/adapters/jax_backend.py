@@ -77,12 +77,11 @@ class Backend:
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
         function = jax.jit(transformed(row, fixture.tangents))
         args = tuple(jnp.asarray(x) for x in arguments(row, fixture))
-        first = function(*args)
-        jax.block_until_ready(first)
         names = {"function": function, "args": args}
-        if isinstance(first, jax.Array):
+        traced = jax.eval_shape(function, *args)
+        if not isinstance(traced, tuple):
             return Prepared(names, to_numpy, "out = function(*args).block_until_ready()")
-        waits = "; ".join(f"out[{i}].block_until_ready()" for i in range(len(first)))
+        waits = "; ".join(f"out[{i}].block_until_ready()" for i in range(len(traced)))
         return Prepared(names, to_numpy, f"out = function(*args); {waits}")
 
     def trim(self) -> None:
