@@ -27,7 +27,7 @@ def case_named(name):
 class NumpyWithLu:
     """NumPy, and the L and U that the LU cases need."""
 
-    class linalg:  # noqa: N801 (it plays the part of a module)
+    class linalg:
         svdvals, solve, qr, eigvalsh = np.linalg.svdvals, np.linalg.solve, np.linalg.qr, np.linalg.eigvalsh
         lu = staticmethod(losses.row_pivoted)
 

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NoReturn
 
 from .machine import THREAD_VARIABLES
@@ -45,11 +44,8 @@ def environment(backend: str, threads: int, cache: Path) -> dict[str, str]:
 
 def worker_command(backend: str, threads: int, cpus: Sequence[int]) -> list[str]:
     cpu_list = ",".join(map(str, cpus))
-    return [sys.executable, "-m", "taenite.bench.worker"] + [
-        f"--backend={backend}",
-        f"--threads={threads}",
-        f"--cpus={cpu_list}",
-    ]
+    options = [f"--backend={backend}", f"--threads={threads}", f"--cpus={cpu_list}"]
+    return [sys.executable, "-m", "taenite.bench.worker", *options]
 
 
 class Client:
@@ -113,11 +109,3 @@ class Client:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -120,9 +120,8 @@ class Driver:
             about = team.ask(backend, "describe")
         except (RowFailed, WorkerDied) as error:
             raise RuntimeError(f"bench: the {backend} worker does not start: {error}") from error
-        self.survey.workers.append(
-            {"name": backend, "generation": generation, "threads": threads, "masks": {}, "libraries": [], **about}
-        )
+        asked = {"name": backend, "generation": generation, "threads": threads}
+        self.survey.workers.append({**asked, "masks": {}, "libraries": [], **about})
 
     def row(self, team: Team, row: Row, generation: int, threads: int) -> None:
         """One row in one generation: set it up everywhere, check it, then alternate."""
