@@ -38,7 +38,7 @@ def assert_checks_pass(checks):
 
 @pytest.fixture(scope="session")
 def copied_openblas(tmp_path_factory):
-    """The default library under another path: a second library for the loader, with its own team of threads."""
+    """The default library under another path: for the loader a second one, with its own threads."""
     (original,) = tn.providers.available()["openblas"]
     copy = tmp_path_factory.mktemp("lib") / "libcopied_openblas.so"
     shutil.copy(original, copy)
@@ -176,7 +176,7 @@ print(seen[0], tn.providers.selected()["gesdd"], len(tn.providers.info()))
             tn.providers.use("openblas", routines="gemm")
 
     def test_missing_file(self):
-        with pytest.raises(OSError, match="cannot load /nowhere/libblas.so"):
+        with pytest.raises(OSError, match=r"cannot load /nowhere/libblas\.so"):
             tn.providers.use("/nowhere/libblas.so")
 
     def test_library_without_blas(self):

@@ -59,10 +59,10 @@ def _now() -> _Snapshot:
 class observe:
     """A context manager that counts while it is open; its numbers may be read during and after.
 
-    Observers nest, and overlap in several threads: all of them count what the whole process does. Routines
-    go by base name (``"gemm"`` for every element type; the complex ``heevd`` and ``ungqr`` by their real names
-    ``"syevd"`` and ``"orgqr"``). Workspace queries are not calls. ``shapes=True`` also keeps the
-    dimensions of every call.
+    Observers nest, and overlap in several threads: all of them count what the whole process does.
+    Routines go by base name: ``"gemm"`` for every element type, the complex ``heevd`` and ``ungqr`` by their
+    real names ``"syevd"`` and ``"orgqr"``. Workspace queries are not calls. ``shapes=True`` also keeps
+    the dimensions of every call.
     """
 
     def __init__(self, *, shapes: bool = False) -> None:
@@ -148,7 +148,7 @@ class observe:
 
     @property
     def workspace_queries(self) -> int:
-        """Questions to LAPACK for the size of a workspace: one for each routine, type and shape in a process."""
+        """Questions to LAPACK for the size of a workspace: one for each routine, type and shape."""
         return self._volume("workspace_queries").count
 
     def __repr__(self) -> str:
