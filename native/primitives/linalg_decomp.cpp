@@ -130,7 +130,7 @@ void svd(const Tensor& a, bool full, bool vectors, Tensor* out) {
   auto [m, n, k, u_cols, vh_rows] = svd_shape(a, full);
   Matrices<T> x = linalg::matrices<T>(a);
   bool small = is_small(x, std::max(m, n), k) && (!full || m == n);
-  bool flip = small ? m < n : x.transposed();
+  bool flip = small ? m < n : x.transposed() && !is_complex_v<T>;
   auto layout = flip ? Layout::c_contiguous : Layout::column_major;
   Tensor U, s = empty(real_of(a.dtype), with_trailing(a, {k})), Vh;
   if (vectors) {
