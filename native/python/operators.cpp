@@ -114,7 +114,7 @@ TN_UNARY_SLOT(reciprocal)
 PyObject* positive(PyObject* x) {
   static const Primitive& p = primitive("astype");
   const Value& v = *unwrap(x);
-  return call(p, std::array{&v}, Attrs::intern({{static_cast<int64_t>(v.t.dtype)}}));
+  return call(p, std::array{&v}, Attrs::intern({{static_cast<int64_t>(v.t.dtype)}}, 1));
 }
 
 PyObject* cube(PyObject* x) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taenite._core import Tensor
-from taenite.ops import exchange
+from taenite.ops import elementwise, exchange, reductions
 
 METHODS: dict[str, Any] = {
     "__array__": exchange.to_numpy_array,
@@ -18,16 +18,45 @@ METHODS: dict[str, Any] = {
     "__len__": exchange.length,
     "__reduce__": exchange.reduce,
     "__repr__": exchange.represent,
+    "abs": elementwise.abs,
+    "all": reductions.all,
+    "any": reductions.any,
+    "astype": elementwise.astype,
+    "clip": elementwise.clip,
+    "conj": elementwise.conj,
+    "abs": elementwise.abs,
+    "all": reductions.all,
+    "any": reductions.any,
+    "astype": elementwise.astype,
+    "clip": elementwise.clip,
+    "conj": elementwise.conj,
     "copy": exchange.copy,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
     "numpy": exchange.to_numpy_array,
+    "round": elementwise.round,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "round": elementwise.round,
+    "std": reductions.std,
+    "sum": reductions.sum,
     "to_device": exchange.to_device,
     "tolist": exchange.tolist,
+    "var": reductions.var,
+    "var": reductions.var,
 }
 
 ATTRIBUTES: dict[str, Any] = {
     "device": lambda x: "cpu",
+    "imag": elementwise.imag,
+    "imag": elementwise.imag,
     "itemsize": lambda x: x.dtype.itemsize,
     "nbytes": lambda x: x.size * x.dtype.itemsize,
+    "real": elementwise.real,
 }
 
 

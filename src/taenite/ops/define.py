@@ -39,7 +39,7 @@ def elementwise(
             adjoint=adjoint,
             vjp=vjp,
             reference=reference,
-            samples=lambda: samples(record.primitive.n_in, domain, kinds),
+            samples=lambda: samples(function, record.primitive.n_in, domain, kinds),
             errors=lambda: errors(function, record.primitive.n_in),
         )
         function = native(record, definition)
@@ -67,8 +67,11 @@ def points(rng: numpy.random.Generator, shape: tuple[int, ...], domain: Domain, 
     return x + 1j * rng.uniform(0.2, 0.8, shape) if kind == "c" else x
 
 
-def samples(n_in: int, domain: Domain | tuple[Domain, ...], kinds: str) -> Iterator[Sample]:
+def samples(
+    function: Callable[..., Any], n_in: int, domain: Domain | tuple[Domain, ...], kinds: str
+) -> Iterator[Sample]:
     """Operands in their domains: of the same shape, 0-d, empty, broadcast, and of mixed kinds."""
+    kinds = "".join(kind for kind in kinds if _takes(function, n_in, kind))
     rng = numpy.random.default_rng(7)
     domains = domain if isinstance(domain[0], tuple) else (domain,) * n_in
 
@@ -83,6 +86,14 @@ def samples(n_in: int, domain: Domain | tuple[Domain, ...], kinds: str) -> Itera
     if n_in == 2 and "f" in kinds and "c" in kinds:
         yield Sample(operands([(2, 3), (3,)], "fc"))
         yield Sample(operands([(2, 1), (2, 3)], "cf"))
+
+
+def _takes(function: Callable[..., Any], n_in: int, kind: str) -> bool:
+    try:
+        function(*[{"b": True, "i": 1, "f": 1.0, "c": 1j}[kind]] * n_in)
+    except TypeError:
+        return False
+    return True
 
 
 def errors(function: Callable[..., Any], n_in: int) -> Iterator[ErrorInput]:

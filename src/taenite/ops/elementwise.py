@@ -7,7 +7,7 @@ result, and the engine sums cotangents to the shapes of the operands.
 
 from __future__ import annotations
 
-from math import log as _log
+import math
 from typing import Any
 
 import numpy
@@ -19,7 +19,8 @@ from taenite.ops.creation import CODES
 from taenite.ops.define import elementwise, native, points
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
-LN2, LN10 = _log(2.0), _log(10.0)
+LN2, LN10 = math.log(2.0), math.log(10.0)
+TWO_OVER_SQRT_PI = 2.0 / math.sqrt(math.pi)
 PIECEWISE_CONSTANT = NotDifferentiable("it is constant between its jumps")
 TRUTH_VALUE = NotDifferentiable("its result is a truth value")
 INTEGER = NotDifferentiable("its result is an integer or a truth value")
@@ -56,7 +57,7 @@ def multiply(x1: Any, x2: Any, /) -> Tensor:
 
 def _divide_vjp(g: Any, x: Any, y: Any, *, need: Any, sizes: Any) -> Any:
     scaled = g[0] / conj(x[1])
-    return scaled, -scaled * conj(y[0]) if need[1] else None
+    return scaled if need[0] else None, -scaled * conj(y[0]) if need[1] else None
 
 
 @elementwise(vjp=_divide_vjp, reference=numpy.divide, domain=((-2.0, 2.0), (0.5, 2.0)))
@@ -125,7 +126,7 @@ def negative(x: Any, /) -> Tensor:
     """
 
 
-@elementwise(vjp=lambda g, x, y, **_: (g[0] * sign(x[0]),), reference=numpy.abs, domain=(0.5, 2.0))
+@elementwise(vjp=lambda g, x, y, **_: (g[0] * sign(x[0]),), reference=numpy.abs, domain=(0.5, 2.0), kinds="f")
 def abs(x: Any, /) -> Tensor:
     """Absolute value. Its derivative at 0 is 0.
 
@@ -171,7 +172,10 @@ def sqrt(x: Any, /) -> Tensor:
 
 
 @elementwise(
-    derivative=lambda x, y: -0.5 * y * y * y, reference=lambda x: 1 / numpy.sqrt(x), domain=(0.5, 2.0), kinds="f"
+    derivative=lambda x, y: -0.5 * y * y * y,
+    reference=lambda x: 1 / numpy.sqrt(x),
+    domain=(0.5, 2.0),
+    kinds="f",
 )
 def rsqrt(x: Any, /) -> Tensor:
     """One over the square root.
@@ -344,6 +348,32 @@ def logaddexp(x1: Any, x2: Any, /) -> Tensor:
 
     >>> tn.logaddexp(tn.asarray(1000.0), 0).item()
     1000.0
+    """
+
+
+@elementwise(
+    derivative=lambda x, y: TWO_OVER_SQRT_PI * exp(-x * x),
+    reference=numpy.vectorize(math.erf, otypes=[float]),
+    kinds="f",
+)
+def erf(x: Any, /) -> Tensor:
+    """Error function.
+
+    >>> tn.erf(tn.asarray([0.0])).tolist()
+    [0.0]
+    """
+
+
+@elementwise(
+    derivative=lambda x, y: -TWO_OVER_SQRT_PI * exp(-x * x),
+    reference=numpy.vectorize(math.erfc, otypes=[float]),
+    kinds="f",
+)
+def erfc(x: Any, /) -> Tensor:
+    """1 - erf(x), accurate for large x.
+
+    >>> tn.erfc(tn.asarray([0.0])).tolist()
+    [1.0]
     """
 
 
@@ -798,7 +828,9 @@ astype_ = Record(
     "astype",
     attrs=("dtype",),
     adjoint=lambda g, x, **_: g,
-    reference=lambda x, dtype: numpy.real(x).astype(float) if dtype == 10 else x.astype("?bhilBHILfdFD"[dtype]),
+    reference=lambda x, dtype: (
+        numpy.real(x).astype(float) if dtype == 10 else x.astype("?bhilBHILfdFD"[dtype])
+    ),
     samples=_astype_samples,
     errors=lambda: [
         ErrorInput(lambda: astype(1.0, "text"), TypeError, "dtype must be one of"),
