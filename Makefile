@@ -7,24 +7,25 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 PEERS ?= light
 PROFILE ?= quick
+PYTEST_ARGS ?=
 
-NATIVE := CMakeLists.txt pyproject.toml $(shell find native cmake src/taenite -name '*.cpp' -o -name '*.h' -o -name '*.cmake' -o -name '*.py')
-SOURCES := $(shell find native tests -name '*.cpp' -o -name '*.h')
+CPP := $(shell find native tests -name '*.cpp' -o -name '*.h')
+PACKAGE := CMakeLists.txt README.md pyproject.toml $(CPP) $(shell find cmake src -name '*.cmake' -o -name '*.py' -o -name '*.pyi')
 
-.PHONY: all test bench lint format stub dev wheel clean
+.PHONY: all test bench lint format stub docs dev wheel clean
 all: $(VENV)/installed
 
-$(BIN)/python:
+# The first pip of an environment may be too old to know dependency groups.
+$(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade 'pip>=25.1'
-
-# The package as users get it: built into a wheel, installed.
-$(VENV)/installed: $(BIN)/python $(NATIVE)
-	$(PIP) install '.[bench,examples]'
+	$(PIP) install --group dev
 	touch $@
 
-$(VENV)/tools: $(BIN)/python pyproject.toml
-	$(PIP) install --group lint --group test
+# The package as users get it: built into a wheel, installed. The build folder is kept, so that this is quick
+# when little has changed.
+$(VENV)/installed: $(VENV)/tools $(PACKAGE)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) install --no-build-isolation '.[bench,examples]'
 	touch $@
 
 $(VENV)/peers-$(PEERS): $(VENV)/installed
@@ -32,31 +33,32 @@ $(VENV)/peers-$(PEERS): $(VENV)/installed
 	if [ "$(PEERS)" = torch ]; then $(PIP) install torch==2.13.0; fi
 	touch $@
 
-test: $(VENV)/installed $(VENV)/tools lint
-	$(BIN)/python -m pytest
+test: lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-bench: $(VENV)/installed $(VENV)/peers-$(PEERS)
+bench: $(VENV)/peers-$(PEERS)
 	$(BIN)/taenite bench run large_ad --profile $(PROFILE)
 
-lint: $(VENV)/installed $(VENV)/tools
+lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python -m mypy
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/python tools/check_weak_symbols.py build
-	$(BIN)/python tools/check_stub.py
+	$(BIN)/python tools/stub.py --check
 
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(SOURCES)
+	$(BIN)/clang-format -i $(CPP)
 
-stub: $(VENV)/installed $(VENV)/tools
-	$(BIN)/python tools/check_stub.py --write
+# What is generated and committed.
+stub: $(VENV)/installed
+	$(BIN)/python tools/stub.py
 
-wheel: $(BIN)/python
-	$(PIP) wheel . --no-deps -w dist
+wheel: $(VENV)/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel . --no-deps --no-build-isolation -w dist
 
 # In-tree build for development: src/taenite/_core*.so, with the interpreter DEV, ninja and, if there, ccache.
 DEV ?= $(BIN)/python

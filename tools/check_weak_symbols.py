@@ -1,6 +1,7 @@
 """Fail if an object compiled for one SIMD target defines a weak or unique symbol.
 
-The linker keeps one of several weak definitions; were it the AVX-512 one, the library would crash on older CPUs.
+The linker keeps one of several weak definitions; were it the AVX-512 one, the library would crash on older
+CPUs.
 Usage: python tools/check_weak_symbols.py BUILD_DIRECTORY
 """
 

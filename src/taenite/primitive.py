@@ -108,7 +108,7 @@ class Record:
         self.errors = errors
         REGISTRY[name] = self
 
-    def __call__(self, *operands: Tensor, sizes: Sequence[Any] = (), mask: int = -1, **attrs: Any) -> Any:
+    def __call__(self, *operands: Any, sizes: Sequence[Any] = (), mask: int = -1, **attrs: Any) -> Any:
         if len(attrs) != len(self.attrs):
             raise TypeError(f"{self.name}: takes the attributes {self.attrs}, got {tuple(attrs)}.")
         return _core.bind(self.primitive, operands, tuple([attrs[a] for a in self.attrs]), tuple(sizes), mask)
