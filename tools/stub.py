@@ -64,7 +64,8 @@ def imports_of(text: str, scope: dict[str, Any]) -> Iterator[str]:
         if isinstance(value, types.ModuleType):
             yield f"import {value.__name__} as {node.id}"
         elif value is not None:
-            yield f"from {getattr(value, '__module__', 'typing')} import {node.id}"
+            defined = isinstance(value, type) or getattr(value, "__module__", "") == "typing"
+            yield f"from {value.__module__ if defined else scope['__name__']} import {node.id}"
 
 
 def method_lines(name: str, function: Callable[..., Any], is_property: bool) -> tuple[list[str], set[str]]:

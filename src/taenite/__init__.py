@@ -1,11 +1,11 @@
 """Differentiable linear algebra and tensor contraction on CPUs."""
 
+from taenite import _methods
 from taenite import dtypes as dtypes
 from taenite import errors as errors
-from taenite import providers as providers
 from taenite import pool as pool
+from taenite import providers as providers
 from taenite import tree as tree
-from taenite import _methods
 from taenite._core import Tensor as Tensor
 from taenite.autodiff import grad as grad
 from taenite.autodiff import jvp as jvp
@@ -14,6 +14,7 @@ from taenite.autodiff import stop_gradient as stop_gradient
 from taenite.autodiff import value_and_grad as value_and_grad
 from taenite.autodiff import variable as variable
 from taenite.autodiff import vjp as vjp
+from taenite.observe import observe as observe
 from taenite.ops.convert import asarray as asarray
 from taenite.ops.elementwise import abs as abs
 from taenite.ops.elementwise import acos as acos
@@ -57,9 +58,9 @@ from taenite.ops.elementwise import isnan as isnan
 from taenite.ops.elementwise import less as less
 from taenite.ops.elementwise import less_equal as less_equal
 from taenite.ops.elementwise import log as log
-from taenite.ops.elementwise import log10 as log10
 from taenite.ops.elementwise import log1p as log1p
 from taenite.ops.elementwise import log2 as log2
+from taenite.ops.elementwise import log10 as log10
 from taenite.ops.elementwise import logaddexp as logaddexp
 from taenite.ops.elementwise import logical_and as logical_and
 from taenite.ops.elementwise import logical_not as logical_not
@@ -89,6 +90,7 @@ from taenite.ops.elementwise import tan as tan
 from taenite.ops.elementwise import tanh as tanh
 from taenite.ops.elementwise import trunc as trunc
 from taenite.ops.elementwise import where as where
+from taenite.ops.exchange import from_dlpack as from_dlpack
 from taenite.ops.reductions import all as all
 from taenite.ops.reductions import any as any
 from taenite.ops.reductions import max as max
@@ -97,8 +99,6 @@ from taenite.ops.reductions import min as min
 from taenite.ops.reductions import std as std
 from taenite.ops.reductions import sum as sum
 from taenite.ops.reductions import var as var
-from taenite.ops.exchange import from_dlpack as from_dlpack
-from taenite.observe import observe as observe
 from taenite.threads import threads as threads
 
 _methods.attach()

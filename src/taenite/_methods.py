@@ -24,16 +24,7 @@ METHODS: dict[str, Any] = {
     "astype": elementwise.astype,
     "clip": elementwise.clip,
     "conj": elementwise.conj,
-    "abs": elementwise.abs,
-    "all": reductions.all,
-    "any": reductions.any,
-    "astype": elementwise.astype,
-    "clip": elementwise.clip,
-    "conj": elementwise.conj,
     "copy": exchange.copy,
-    "max": reductions.max,
-    "mean": reductions.mean,
-    "min": reductions.min,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
@@ -41,21 +32,29 @@ METHODS: dict[str, Any] = {
     "round": elementwise.round,
     "std": reductions.std,
     "sum": reductions.sum,
-    "round": elementwise.round,
-    "std": reductions.std,
-    "sum": reductions.sum,
     "to_device": exchange.to_device,
     "tolist": exchange.tolist,
     "var": reductions.var,
-    "var": reductions.var,
 }
 
+
+def _device(x: Tensor) -> str:
+    return "cpu"
+
+
+def _itemsize(x: Tensor) -> int:
+    return x.dtype.itemsize
+
+
+def _nbytes(x: Tensor) -> int:
+    return x.size * x.dtype.itemsize
+
+
 ATTRIBUTES: dict[str, Any] = {
-    "device": lambda x: "cpu",
+    "device": _device,
     "imag": elementwise.imag,
-    "imag": elementwise.imag,
-    "itemsize": lambda x: x.dtype.itemsize,
-    "nbytes": lambda x: x.size * x.dtype.itemsize,
+    "itemsize": _itemsize,
+    "nbytes": _nbytes,
     "real": elementwise.real,
 }
 
