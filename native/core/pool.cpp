@@ -16,18 +16,29 @@ constexpr size_t kAlign = 64;
 constexpr size_t kHuge = size_t{2} << 20;
 constexpr int kClasses = 4 * 42;  // four sizes a doubling
 
-// Sizes grow by a quarter of a power of two: at most 25 % is wasted.
+// Sizes grow by a quarter of a power of two: at most 25 % is wasted. Every block has room for a header of
+// kAlign more, so that a tensor of 2^k bytes with its header does not fall into the next class.
 struct SizeClass {
   int index;
   size_t bytes;
 };
+
+constexpr size_t class_bytes(int index) {
+  if (index < 4) return (index + 2) * kAlign;
+  return kAlign + (size_t{1} << ((index - 4) / 4 + 8)) * (5 + (index - 4) % 4) / 4;
+}
+
 SizeClass size_class(size_t bytes) {
-  size_t n = bytes <= 4 * kAlign ? (bytes + kAlign - 1) / kAlign : 0;
-  if (bytes <= 4 * kAlign) return {static_cast<int>(n ? n : 1) - 1, (n ? n : 1) * kAlign};
-  int log = std::bit_width(bytes - 1) - 1;                     // 2^log < bytes <= 2^(log+1)
-  size_t step = size_t{1} << (log - 2);                        // a quarter of 2^log
-  size_t up = (bytes - (size_t{1} << log) + step - 1) / step;  // 1..4
-  return {4 * (log - 8) + 4 + static_cast<int>(up) - 1, (size_t{1} << log) + up * step};
+  size_t body = bytes > kAlign ? bytes - kAlign : 1;
+  if (body <= 4 * kAlign) {
+    int index = static_cast<int>((body + kAlign - 1) / kAlign) - 1;
+    return {index, class_bytes(index)};
+  }
+  int log = std::bit_width(body - 1) - 1;                     // 2^log < body <= 2^(log+1)
+  size_t step = size_t{1} << (log - 2);                       // a quarter of 2^log
+  size_t up = (body - (size_t{1} << log) + step - 1) / step;  // 1..4
+  int index = 4 * (log - 8) + 4 + static_cast<int>(up) - 1;
+  return {index, class_bytes(index)};
 }
 
 struct FreeBlock {
@@ -51,10 +62,9 @@ FreeBlock* free_list[kClasses];
 Stats state{0, 0, 0, 0, 0, size_t{8} << 30};
 
 void* from_system(size_t bytes) {
-  size_t align = bytes >= kHuge ? kHuge : kAlign;
-  size_t rounded = (bytes + align - 1) / align * align;
-  void* p = std::aligned_alloc(align, rounded);
-  if (p && bytes >= kHuge) madvise(p, rounded, MADV_HUGEPAGE);
+  void* p = nullptr;
+  if (posix_memalign(&p, bytes >= kHuge ? kHuge : kAlign, bytes) != 0) return nullptr;
+  if (bytes >= kHuge) madvise(p, bytes, MADV_HUGEPAGE);
   return p;
 }
 
@@ -118,7 +128,7 @@ size_t trim(size_t keep) {
   {
     std::lock_guard guard(lock);
     for (int i = kClasses - 1; i >= 0 && state.bytes_cached > keep; --i) {
-      size_t bytes = i < 4 ? (i + 1) * kAlign : (size_t{1} << ((i - 4) / 4 + 8)) * (5 + (i - 4) % 4) / 4;
+      size_t bytes = class_bytes(i);
       while (free_list[i] && state.bytes_cached > keep) {
         FreeBlock* head = free_list[i];
         free_list[i] = head->next;

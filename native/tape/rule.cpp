@@ -171,7 +171,7 @@ struct RuleBuilder {
     for (int i = 0; i < r.n_in; ++i) tangents.push_back(t.graph->add_input(r.operands_[i]));
     Transposer sweep(vjp, t);
     for (int i = 0; i < r.n_in; ++i)
-      if (vjp.outputs()[i] >= 0) sweep.add(vjp.outputs()[i], tangents[i]);
+      if (vjp.outputs()[i] >= 0) sweep.seed(vjp.outputs()[i], tangents[i], p.is(kElementwise));
     sweep.run(p.name);
     std::vector<int> outs;
     for (int j = 0; j < p.n_out; ++j) {
@@ -215,6 +215,17 @@ struct RuleBuilder {
       if (!fresh) it->second = tn::add(it->second, ct);
     }
 
+    // What the rule gives for a broadcast operand has the shape of the output until the engine sums it.
+    void seed(int reg, const Value& tangent, bool broadcasts) {
+      bool as_is = !broadcasts || same_at_every_size(tangent.t.shape(), at[reg].t.shape());
+      add(reg, as_is ? tangent : conform_up(tangent, at[reg]));
+    }
+
+    // Equal shapes in the trace prove little where an axis of size 1 might be a broadcast one.
+    static bool same_at_every_size(const Dims& a, const Dims& b) {
+      return a == b && std::none_of(a.begin(), a.end(), [](int64_t d) { return d == 1; });
+    }
+
     void run(const char* who) {
       for (auto s = vjp.steps().rbegin(); s != vjp.steps().rend(); ++s) {
         uint32_t live = 0, need = 0;
@@ -250,11 +261,9 @@ struct RuleBuilder {
     Value fit(const Value& ct, const Step& s, int i) {
       const Value& operand = at[s.in[i]];
       Value out = conform(ct, {operand.t.dtype, ct.t.shape()});
-      const Dims &a = ct.t.shape(), &b = operand.t.shape();
-      bool ones = std::any_of(a.begin(), a.end(), [](int64_t d) { return d == 1; });
-      if (!s.primitive->is(kElementwise) || (a == b && !ones)) return out;
+      if (!s.primitive->is(kElementwise) || same_at_every_size(ct.t.shape(), operand.t.shape())) return out;
       std::vector<Size> target;
-      for (int k = 0; k < b.size(); ++k) target.push_back(size_of(operand, k));
+      for (int k = 0; k < operand.t.ndim(); ++k) target.push_back(size_of(operand, k));
       const Value* in[] = {&out};
       return bind1(primitive("sum_to"), in, Attrs::none(), target);
     }
