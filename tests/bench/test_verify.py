@@ -107,8 +107,10 @@ def test_decomposition_checks_ignore_signs_and_see_faults():
     w, v = np.linalg.eigh(fixture.operands[0])
     check = decompositions.eigh_oracle(fixture)
     check("primal", [w, v * np.where(np.arange(10) % 2, 1.0, -1.0)])
-    with pytest.raises(Disagreement, match="eigenvalues"):
+    with pytest.raises(Disagreement, match="V W"):
         check("primal", [w + 1e-9, v])
+    with pytest.raises(Disagreement, match="order"):
+        check("primal", [w[::-1], v[:, ::-1]])
     with pytest.raises(Disagreement, match="V"):
         check("primal", [w, v * 1.001])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,16 @@ def blas_libraries() -> list[dict[str, Any]]:
     except ImportError:
         return []
     return [dict(entry) for entry in threadpool_info()]
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keep the driver's own BLAS to one thread: a team that spins beside a worker would disturb it."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(1)
+    return limits
 
 
 def load() -> float | None:

@@ -56,11 +56,12 @@ class Team:
 
 
 class Fixtures:
-    """Fixtures on disk, each built once, and the oracles made from them."""
+    """Fixtures on disk, each built once, and the oracles made from them, shared by phases."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.paths: dict[tuple[Any, tuple[int, ...]], Path] = {}
+        self.checks: dict[tuple[str, tuple[int, ...]], Check] = {}
 
     def path(self, row: Row) -> Path:
         key = (row.case.fixture, row.size.args)
@@ -71,7 +72,10 @@ class Fixtures:
         return self.paths[key]
 
     def check(self, row: Row) -> Check:
-        return row.case.oracle(load_fixture(self.path(row)))
+        key = (row.case.name, row.size.args)
+        if key not in self.checks:
+            self.checks[key] = row.case.oracle(load_fixture(self.path(row)))
+        return self.checks[key]
 
 
 class Driver:
@@ -93,6 +97,7 @@ class Driver:
                     self.survey.result(row, backend, threads)
             for generation in range(profile.generations):
                 self.generation(generation, threads, chosen)
+                self.fixtures.checks.clear()
         self.survey.seconds = time.monotonic() - start
         return self.survey
 
@@ -141,13 +146,11 @@ class Driver:
             self.release(team, result)
 
     def set_up(self, team: Team, alive: Sequence[Result], path: Path, generation: int) -> None:
-        check: Check | None = None
         for result in alive:
             with failures(result):
                 self.prepare(team, result, path, checked=generation == 0)
                 if generation == 0:
-                    check = check or self.fixtures.check(result.row)
-                    self.verify(result, check)
+                    self.verify(result, self.fixtures.check(result.row))
                     self.calibrate(team, result)
 
     def prepare(self, team: Team, result: Result, path: Path, checked: bool) -> None:
@@ -233,5 +236,5 @@ def choose(settings: Settings) -> list[Row]:
 
 def run(settings: Settings, progress: Progress) -> Survey:
     """Measure; the temporary directory of fixtures and logs goes when the run ends."""
-    with tempfile.TemporaryDirectory(prefix="taenite-bench-") as directory:
+    with tempfile.TemporaryDirectory(prefix="taenite-bench-") as directory, machine.one_blas_thread():
         return Driver(settings, progress, Path(directory)).run()

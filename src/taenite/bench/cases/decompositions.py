@@ -1,4 +1,7 @@
-"""Products and decompositions alone. Checked by residuals and by what no choice of signs changes."""
+"""Products and decompositions alone, checked by residuals and by what no choice of signs changes.
+
+Orthonormal factors with a small residual have the right spectrum (Weyl), so it is not computed a second time.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,20 @@ def product_oracle(fixture: Fixture) -> Check:
     return check
 
 
+def ordered(what: str, values: Array) -> None:
+    if np.any(np.diff(values, axis=-1) < 0):
+        raise Disagreement(f"{what}: not in order")
+
+
 def svd_oracle(fixture: Fixture) -> Check:
     (a,) = fixture.operands
     tolerance = bound(a.shape[-1])
-    spectrum = np.linalg.svd(a, compute_uv=False)
 
     def check(phase: str, outputs: Outputs) -> None:
         u, s, vh = outputs
-        close("singular values", s, spectrum, tolerance)
+        ordered("singular values", -s)
+        if np.any(s < 0):
+            raise Disagreement("a singular value is negative")
         close("U S Vh = A", (u * s[..., None, :]) @ vh, a, tolerance)
         orthonormal_columns("U", u, tolerance)
         orthonormal_columns("V", np.swapaxes(vh, -1, -2), tolerance)
@@ -57,11 +66,10 @@ def qr_oracle(fixture: Fixture) -> Check:
 def eigh_oracle(fixture: Fixture) -> Check:
     (a,) = fixture.operands
     tolerance = bound(a.shape[-1])
-    spectrum = np.linalg.eigvalsh(a)
 
     def check(phase: str, outputs: Outputs) -> None:
         w, v = outputs
-        close("eigenvalues", w, spectrum, tolerance)
+        ordered("eigenvalues", w)
         close("V W V^T = A", (v * w[..., None, :]) @ np.swapaxes(v, -1, -2), a, tolerance)
         orthonormal_columns("V", v, tolerance)
 
