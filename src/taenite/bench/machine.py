@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,14 @@ def blas_libraries() -> list[dict[str, Any]]:
     except ImportError:
         return []
     return [dict(entry) for entry in threadpool_info()]
+
+
+def package_version(name: str) -> str:
+    """The version of an installed package; an in-tree build has none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "in-tree build"
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

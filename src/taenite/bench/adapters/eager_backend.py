@@ -12,6 +12,7 @@ import taenite as tn
 
 from .. import formulas
 from ..case import COTANGENT, Array, Row
+from ..machine import package_version
 from .imperative import Call, Imperative
 
 xp = SimpleNamespace(**vars(tn))
@@ -56,4 +57,4 @@ class Backend(Imperative):
         tn.pool.trim()
 
     def describe(self) -> dict[str, Any]:
-        return {"taenite": tn.__version__, "providers": tn.providers.info()}
+        return {"taenite": package_version("taenite"), "providers": tn.providers.info()}

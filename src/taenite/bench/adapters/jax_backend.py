@@ -10,11 +10,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jaxlib
 import numpy as np
 
 from .. import formulas
 from ..case import COTANGENT, Array, Fixture, Row
+from ..machine import package_version
 from .base import Prepared, Unsupported, as_tuple
 
 xp = SimpleNamespace(**vars(jnp))
@@ -90,7 +90,7 @@ class Backend:
     def describe(self) -> dict[str, Any]:
         return {
             "jax": jax.__version__,
-            "jaxlib": jaxlib.__version__,
+            "jaxlib": package_version("jaxlib"),
             "xla_flags": os.environ.get("XLA_FLAGS", ""),
             "devices": [str(d) for d in jax.devices()],
         }
