@@ -3,6 +3,7 @@
 #include "core/observe.h"
 #include "kernels/bytes.h"
 #include "kernels/nest.h"
+#include "kernels/table.h"
 
 namespace tn {
 namespace {
@@ -14,17 +15,6 @@ Nest<2> nest_of(const Tensor& dst, const Tensor& src) {
     nest.add(dst.shape()[i], {dst.strides()[i] * item, src.strides()[i] * item});
   nest.simplify();
   return nest;
-}
-
-// Rows of dst are contiguous, columns of src are: square blocks keep both in cache.
-template <class T>
-void transpose(char* d, int64_t ds, const char* s, int64_t ss, int64_t rows, int64_t cols) {
-  constexpr int64_t kBlock = 128 / sizeof(T);
-  for (int64_t i0 = 0; i0 < rows; i0 += kBlock)
-    for (int64_t j0 = 0; j0 < cols; j0 += kBlock)
-      for (int64_t i = i0; i < std::min(i0 + kBlock, rows); ++i)
-        copy_row<T>(d + i * ds + j0 * sizeof(T), sizeof(T), s + i * sizeof(T) + j0 * ss, ss,
-                    std::min(kBlock, cols - j0));
 }
 
 // Brings the axis along which src is contiguous next to the innermost, along which dst is.
@@ -42,16 +32,21 @@ bool transposes(Nest<2>& nest, int64_t item) {
 template <class T>
 void copy_nest(Nest<2>& nest) {
   constexpr int64_t item = sizeof(T);
+  constexpr int size = size_index(sizeof(T));
   if (nest.ndim() == 0) return nest.each(0, [](auto& at) { copy_row<T>(at[0], 0, at[1], 0, 1); });
   const int last = nest.ndim() - 1;
   if (transposes(nest, item))
-    return nest.each(2, [&](auto& at) {
-      transpose<T>(at[0], nest.strides[0][last - 1], at[1], nest.strides[1][last], nest.shape[last - 1],
-                   nest.shape[last]);
+    return nest.each(2, [&, move = kernels().transpose2d[size]](auto& at) {
+      move(at[1], nest.strides[1][last] / item, at[0], nest.strides[0][last - 1] / item, nest.shape[last],
+           nest.shape[last - 1]);
     });
   const int64_t n = nest.shape[last], ds = nest.strides[0][last], ss = nest.strides[1][last];
   if (ds == item && ss == item)
     return nest.each(1, [=](auto& at) { std::memcpy(at[0], at[1], static_cast<size_t>(n * item)); });
+  if (ds == item && ss == 0)
+    return nest.each(1, [=, set = kernels().fill[size]](auto& at) { set(at[1], at[0], n); });
+  if (ds == item)
+    return nest.each(1, [=, load = kernels().load_strided[size]](auto& at) { load(at[1], ss, at[0], n); });
   nest.each(1, [=](auto& at) { copy_row<T>(at[0], ds, at[1], ss, n); });
 }
 
@@ -59,10 +54,14 @@ size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel()) * items
 
 }  // namespace
 
-void copy_into(const Tensor& dst, const Tensor& src) {
+void move_into(const Tensor& dst, const Tensor& src) {
   Nest<2> nest = nest_of(dst, src);
-  observe::copy(bytes_of(dst));
   by_size(itemsize(dst.dtype), [&]<class T>(T) { copy_nest<T>(nest); });
+}
+
+void copy_into(const Tensor& dst, const Tensor& src) {
+  observe::copy(bytes_of(dst));
+  move_into(dst, src);
 }
 
 Tensor copy(const Tensor& t) {
@@ -77,9 +76,8 @@ void fill(const Tensor& dst, const void* value) {
   Tensor element = scalar(dst.dtype, 0);
   std::memcpy(element.data, value, itemsize(dst.dtype));
   element.layout = {dst.shape(), Dims(dst.ndim(), 0)};
-  Nest<2> nest = nest_of(dst, element);
   observe::fill(bytes_of(dst));
-  by_size(itemsize(dst.dtype), [&]<class T>(T) { copy_nest<T>(nest); });
+  move_into(dst, element);
 }
 
 void fill_zero(const Tensor& dst) {

@@ -6,6 +6,8 @@ namespace tn {
 
 // Touches no reference count, so it may run unlocked. The two must not overlap.
 void copy_into(const Tensor& dst, const Tensor& src);
+// The same for callers that count otherwise.
+void move_into(const Tensor& dst, const Tensor& src);
 // A row-major tensor of its own.
 Tensor copy(const Tensor& t);
 // Itself if it is row-major without gaps, else a copy.

@@ -112,6 +112,19 @@ struct SmallKernels {
   void (*qr)(const SmallMatrices&, int columns, void* q, void* r, bool* done);
 };
 
+// C = A B, or C += A B, for A of m x k and B of k x n; strides in elements, of any sign.
+struct MatMul {
+  int64_t m, n, k;
+  const void* a;
+  int64_t a_row, a_col;
+  const void* b;
+  int64_t b_row, b_col;
+  void* c;
+  int64_t c_row, c_col;
+  bool conj_a, conj_b, accumulate;
+};
+using MatMulFn = void (*)(const MatMul&);
+
 struct KernelTable {
   const char* name;
   UnaryFn unary[kUnaryOps][kDTypes];
@@ -129,6 +142,8 @@ struct KernelTable {
 
   // The first index of the largest (smallest) element, or of the first NaN; n >= 1.
   ArgFn argmax[kDTypes], argmin[kDTypes];
+  MatMulFn matmul[kDTypes];  // bool: or of ands
+
   // Row k into columns: where x[i] beats best[i], best[i] = x[i] and index[i] = k.
   ArgAccumulateFn argmax_accumulate[kDTypes], argmin_accumulate[kDTypes];
 

@@ -33,6 +33,7 @@ void fill_reductions(KernelTable& table);
 void fill_real_math(KernelTable& table);
 void fill_complex_math(KernelTable& table);
 void fill_small_matrices(KernelTable& table);
+void fill_contractions(KernelTable& table);
 }  // namespace tn::TN_TARGET
 
 namespace tn {
