@@ -14,7 +14,7 @@ namespace tn {
   void fill_real_math(KernelTable& table);      \
   void fill_complex_math(KernelTable& table);   \
   void fill_small_matrices(KernelTable& table); \
-  void fill_contractions(KernelTable& table);  \
+  void fill_contractions(KernelTable& table);   \
   }
 TN_DECLARE_TARGET(generic)
 #if defined(TN_HAVE_X86_TARGETS)
@@ -39,7 +39,7 @@ struct Target {
     target::fill_real_math(t);      \
     target::fill_complex_math(t);   \
     target::fill_small_matrices(t); \
-    target::fill_contractions(t);  \
+    target::fill_contractions(t);   \
   }
 
 const Target kTargets[] = {
