@@ -73,8 +73,8 @@ struct RuleBuilder {
     }
     std::vector<int> outs;
     for (int i = 0; i < r.n_in; ++i) {
-      bool zero = results[i].plain() && !results[i].t.data;
-      outs.push_back(zero ? -1 : t.graph->register_of(results[i]));
+      bool unasked = !(r.need >> i & 1), zero = results[i].plain() && !results[i].t.data;
+      outs.push_back(unasked || zero ? -1 : t.graph->register_of(results[i]));
     }
     keep_guards(r, *t.graph);
     return std::make_unique<Program>(*t.graph, std::move(outs));

@@ -135,7 +135,7 @@ def _slogdet_vjp(
 ) -> Iterator[Tensor | None]:
     """With t = tr(A^-1 dA): d log|det| = Re t and d sign = i sign Im t, so that gA = h A^-H with
     h = glog + i Im(conj(sign) gsign)."""
-    (A,), (sign, _, lu, pivots), (g_sign, h) = x, y, g
+    (A,), (sign, _, lu, pivots), (g_sign, h, *_) = x, y, g
     if g_sign is not None and A.dtype.kind == "c":
         turn = 1j * imag(conj(sign) * g_sign)
         h = turn if h is None else h + turn
@@ -305,7 +305,7 @@ def _lu_factor_vjp(
 ) -> Iterator[Tensor | None]:
     """With k = min(m, n), L1 U1 the leading k x k factors, L2 the rows below and U2 the columns beyond,
 
-    PgA1 = L1^-H (tril(L^H gL - gU2 U2^H, -1) + triu(gU U^H - L2^H gL2)) U1^-H,
+    PgA1 = L1^-H (tril(L1^H gL1 - gU2 U2^H, -1) + triu(gU1 U1^H - L2^H gL2)) U1^-H,
     PgA2 = gL2 U1^-H below, or L1^-H gU2 beyond (de Hoog, Anderssen and Lukas 2011, for the square part).
     """
     (A,), (lu, pivots, _), F = x, y, g[0]
@@ -334,8 +334,7 @@ def _tall_lu(lu: Tensor, F: Tensor, m: Any, n: Any) -> Tensor:
     lu1, lu2 = slice_axis(lu, rows, 0, n), slice_axis(lu, rows, n, m - n)
     F1, gL2 = slice_axis(F, rows, 0, n), slice_axis(F, rows, n, m - n)
     of_l, of_u = _triangle_products(lu1, F1)
-    both = dot(lu2, gL2, adjoint_a=True)
-    top = _square_lu(lu1, of_l + both, of_u - both)
+    top = _square_lu(lu1, of_l, of_u - dot(lu2, gL2, adjoint_a=True))
     return concatenate(top, triangular(lu1, gL2, upper=1, adjoint=1, left=0), axis=rows)
 
 
