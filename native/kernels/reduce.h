@@ -14,7 +14,9 @@ Dims reduced_shape(std::span<const int64_t> shape, std::span<const int64_t> axes
 // identity, or a ValueError where there is none.
 Tensor reduce(ReduceOp op, const Tensor& x, std::span<const int64_t> axes);
 
-// The first index of the largest (smallest) element along an axis.
-Tensor arg_reduce(bool largest, const Tensor& x, int axis);
+// The first index of the largest (smallest) element along one axis, or in row-major order over all axes.
+Tensor arg_reduce(bool largest, const Tensor& x, std::span<const int64_t> axes);
+// TypeError for a dtype that has no order.
+void require_order(bool largest, DType t);
 
 }  // namespace tn::reductions

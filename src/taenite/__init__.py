@@ -93,9 +93,14 @@ from taenite.ops.elementwise import where as where
 from taenite.ops.exchange import from_dlpack as from_dlpack
 from taenite.ops.reductions import all as all
 from taenite.ops.reductions import any as any
+from taenite.ops.reductions import argmax as argmax
+from taenite.ops.reductions import argmin as argmin
+from taenite.ops.reductions import cumulative_prod as cumulative_prod
+from taenite.ops.reductions import cumulative_sum as cumulative_sum
 from taenite.ops.reductions import max as max
 from taenite.ops.reductions import mean as mean
 from taenite.ops.reductions import min as min
+from taenite.ops.reductions import prod as prod
 from taenite.ops.reductions import std as std
 from taenite.ops.reductions import sum as sum
 from taenite.ops.reductions import var as var

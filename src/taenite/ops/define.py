@@ -1,8 +1,8 @@
 """The decorators that turn a documented signature into a native function and its record.
 
-A public function is written as a ``def`` with a docstring and no body. The decorator registers the record of
-the primitive of the same name and returns a native function object, so that a call enters no Python frame; the
-``def`` remains for its signature and its documentation, and takes the calls that the native function does not.
+A public function is written as a ``def`` with a docstring and no body. The decorator registers the record
+of the primitive of the same name and returns a native function, so that a call enters no Python frame.
+The ``def`` remains for its signature and its docstring, and takes the calls that the native one does not.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def native(record: Record, definition: F, *, reduces: bool = False) -> F:
     function: Any = _core.make_function(record.primitive, definition, reduces)
     update_wrapper(function, definition)
     function.record = record
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def points(rng: numpy.random.Generator, shape: tuple[int, ...], domain: Domain, kind: str) -> Any:
@@ -76,7 +76,7 @@ def samples(
     domains = domain if isinstance(domain[0], tuple) else (domain,) * n_in
 
     def operands(shapes: Iterable[tuple[int, ...]], kinds: Iterable[str]) -> list[Any]:
-        return [points(rng, s, d, k) for s, d, k in zip(shapes, domains, kinds, strict=True)]  # type: ignore[arg-type]
+        return [points(rng, s, d, k) for s, d, k in zip(shapes, domains, kinds, strict=True)]
 
     for kind in kinds:
         for shape in [(2, 3), (), (0, 3)]:

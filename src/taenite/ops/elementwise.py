@@ -789,8 +789,8 @@ def bitwise_right_shift(x1: Any, x2: Any, /) -> Tensor:
 
 def _where_samples() -> Any:
     rng = numpy.random.default_rng(7)
-    for a, b in ["ff", "fc", "cc", "if"]:
-        yield Sample([points(rng, (2, 3), (-2, 2), k) for k in ("b", a, b)])
+    for kinds in ["bff", "bfc", "bcc", "bif"]:
+        yield Sample([points(rng, (2, 3), (-2, 2), kind) for kind in kinds])
     yield Sample([points(rng, s, (-2, 2), k) for s, k in [((3,), "b"), ((2, 1), "f"), ((), "f")]])
     yield Sample([points(rng, (0, 3), (-2, 2), k) for k in "bff"])
 
@@ -818,9 +818,9 @@ where = native(_where, _where_definition)
 
 def _astype_samples() -> Any:
     rng = numpy.random.default_rng(7)
-    for kind, dtype in ["fc", "cc", "ff", "if", "fi", "cf"]:
-        code = {"f": 10, "c": 12, "i": 4}[dtype]
-        yield Sample([points(rng, (2, 3), (-2, 2), kind)], dtype=code)
+    for kinds in ["fc", "cc", "ff", "if", "fi", "cf"]:
+        code = {"f": 10, "c": 12, "i": 4}[kinds[1]]
+        yield Sample([points(rng, (2, 3), (-2, 2), kinds[0])], dtype=code)
     yield Sample([points(rng, (), (-2, 2), "f")], dtype=12)
 
 
@@ -847,10 +847,10 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:
     """
     x, dtype = asarray(x), as_dtype(dtype)
     if dtype is x.dtype and not copy:
-        return x  # type: ignore[no-any-return]
+        return x
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         raise TypeError(f"astype: {dtype} would lose the imaginary part of {x.dtype}; use real(x) or abs(x).")
-    return astype_(x, dtype=CODES[dtype])  # type: ignore[no-any-return]
+    return astype_(x, dtype=CODES[dtype])
 
 
 def positive(x: Any, /) -> Tensor:
@@ -863,7 +863,7 @@ def positive(x: Any, /) -> Tensor:
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
-    """x, but not below ``min`` and not above ``max``. The derivative is 1 where x is returned, bounds included.
+    """x, but not below ``min`` and not above ``max``. The derivative is 1 from bound to bound.
 
     >>> tn.clip(tn.asarray([-1.0, 0.5, 3.0]), 0, 1).tolist()
     [0.0, 0.5, 1.0]
@@ -873,4 +873,4 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
         x = where(less(x, min), min, x)
     if max is not None:
         x = where(greater(x, max), max, x)
-    return x  # type: ignore[no-any-return]
+    return x
