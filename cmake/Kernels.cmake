@@ -9,9 +9,13 @@ get_filename_component(TN_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 set(TN_KERNEL_FLAGS -O3 -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math -fwrapv
                     -fno-exceptions -fno-rtti -fno-lto -Wall -Wextra -Wno-psabi -Wno-ignored-attributes
                     -Wno-maybe-uninitialized)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  list(APPEND TN_KERNEL_FLAGS --param=vect-epilogues-nomask=0) # half the code, and tiles are long
+endif()
 set(TN_TARGET_FLAGS_generic "")
 set(TN_TARGET_FLAGS_avx2 -mavx2 -mfma)
-set(TN_TARGET_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl -mprefer-vector-width=512)
+set(TN_TARGET_FLAGS_avx512 -mavx2 -mfma -mavx512f -mavx512dq -mavx512bw -mavx512vl
+                           -mprefer-vector-width=512 -Wno-uninitialized) # GCC bug 105593 in its own intrinsics
 
 function(taenite_kernel_target target)
   set(library tn_kernels_${target})

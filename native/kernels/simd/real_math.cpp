@@ -1,4 +1,5 @@
 // The table's real vector math: float64 functions of one register, and float32 through float64.
+#include "native/kernels/simd/divmod.h"
 #include "native/kernels/simd/exp.h"
 #include "native/kernels/simd/log.h"
 #include "native/kernels/simd/power.h"

@@ -24,6 +24,7 @@
 #endif
 
 #define TN_INLINE inline __attribute__((always_inline))
+#define TN_SHARED __attribute__((noinline))
 #define TN_COLD __attribute__((noinline, cold))
 
 namespace tn::TN_TARGET {
