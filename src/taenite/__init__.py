@@ -3,6 +3,7 @@
 from taenite import _methods
 from taenite import dtypes as dtypes
 from taenite import errors as errors
+from taenite import linalg as linalg
 from taenite import pool as pool
 from taenite import providers as providers
 from taenite import tree as tree

@@ -6,18 +6,24 @@ NaN or Inf raises ``LinAlgError`` with its batch index; ``*_ex`` variants return
 k > 0: LAPACK's verdict, -1: NaN or Inf) and fill the result of a failed matrix with NaN. Right-hand sides may
 hold NaN or Inf, which pass through. Matrices that are nearly singular raise an ``IllConditionedWarning``.
 
-``cholesky`` and ``solve(..., assume_a="pos")`` are functions of the Hermitian part of their operand: they
-read one triangle, and a derivative gives each triangle its half.
+``cholesky``, ``eigh``, ``eigvalsh`` and ``solve(..., assume_a="pos")`` are functions of the Hermitian part of
+their operand: they read one triangle, and a derivative gives each triangle its half.
+
+Singular vectors and eigenvectors are unique up to signs or phases, and not unique at all where values are
+equal. A loss that depends on phases, or on the basis of a null space, raises ``GaugeError`` in reverse mode.
+Where values are equal to working precision, derivatives drop what is undetermined, with a
+``DegenerateSpectrumWarning`` if that may matter.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from taenite._core import Tensor
 from taenite.dtypes import float64
 from taenite.ops.convert import asarray, promoted
 from taenite.ops.creation import eye
+from taenite.ops.linalg_decomp import eigh_, qr_, svd_
 from taenite.ops.linalg_solve import (
     cholesky_,
     det_,
@@ -338,3 +344,95 @@ def lu(a: Any, /) -> LUResult:
     U = triu_(slice_axis(packed, a.ndim - 2, 0, k), k=0)
     unit = broadcast_to(eye(m, dtype=a.dtype), (*a.shape[:-2], m, m))
     return LUResult(permute_rows(unit, pivots, inverse=1), L, U)
+
+
+# ---- QR, singular values, eigenvalues of Hermitian matrices
+
+
+class QRResult(NamedTuple):
+    """What ``qr`` returns."""
+
+    Q: Tensor
+    R: Tensor
+
+
+@overload
+def qr(a: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: Any, /, *, mode: Literal["r"]) -> Tensor: ...
+def qr(a: Any, /, *, mode: str = "reduced") -> QRResult | Tensor:
+    """Q with orthonormal columns and an upper triangle R, a = Q R; R alone with ``mode="r"``.
+
+    Q is m x min(m, n), or with ``mode="complete"`` m x m. The diagonal of R is real but may be negative.
+
+    >>> tn.linalg.qr([[3.0, 1.0], [4.0, 2.0]]).R.tolist()
+    [[-5.0, -2.2], [0.0, 0.4]]
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"linalg.qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
+    a = _matrices(a, "qr")
+    if mode == "r":
+        return qr_(a, complete=0, mask=0b10)[1]
+    return QRResult(*qr_(a, complete=int(mode == "complete")))
+
+
+class SVDResult(NamedTuple):
+    """What ``svd`` returns."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def svd(a: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    """U, S, Vh with a = U diag(S) Vh: orthonormal columns and rows, singular values in descending order.
+
+    U is m x m and Vh is n x n; with ``full_matrices=False`` both have min(m, n) vectors.
+
+    >>> tn.linalg.svd([[0.0, 2.0], [1.0, 0.0]]).S.tolist()
+    [2.0, 1.0]
+    """
+    return SVDResult(*svd_(_matrices(a, "svd"), full=int(full_matrices)))
+
+
+def svdvals(a: Any, /) -> Tensor:
+    """The singular values, in descending order.
+
+    >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]]).tolist()
+    [2.0, 1.0]
+    """
+    return svd_(_matrices(a, "svdvals"), full=0, mask=0b010)[1]
+
+
+class EighResult(NamedTuple):
+    """What ``eigh`` returns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def _lower(uplo: str, who: str) -> int:
+    if uplo not in ("L", "U"):
+        raise ValueError(f"linalg.{who}: UPLO must be 'L' or 'U', got {uplo!r}.")
+    return int(uplo == "L")
+
+
+def eigh(a: Any, /, UPLO: str = "L") -> EighResult:
+    """Ascending eigenvalues w and orthonormal eigenvectors V of Hermitian matrices, a = V diag(w) V^H.
+
+    Reads the triangle ``UPLO``, ``"L"`` or ``"U"``.
+
+    >>> tn.linalg.eigh([[2.0, 1.0], [1.0, 2.0]]).eigenvalues.tolist()
+    [1.0, 3.0]
+    """
+    return EighResult(*eigh_(_square(a, "eigh"), lower=_lower(UPLO, "eigh")))
+
+
+def eigvalsh(a: Any, /, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of Hermitian matrices, in ascending order; reads the triangle ``UPLO``.
+
+    >>> tn.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]).tolist()
+    [1.0, 3.0]
+    """
+    lower = _lower(UPLO, "eigvalsh")
+    return eigh_(_square(a, "eigvalsh"), lower=lower, mask=0b01)[0]

@@ -40,7 +40,8 @@ class Sample:
     """Operands (NumPy arrays), sizes and attributes of one call, for tests and the tables of the docs.
 
     ``observe`` maps the tuple of outputs to a tuple of tensors that no gauge can change, where the outputs
-    themselves are not well defined. ``rtol`` is what differences may lose where a sample is ill-conditioned.
+    themselves are not well defined; ``prepare`` maps the operands to those of the call, where it reads a part
+    of them only (one triangle). ``rtol`` is what differences may lose where a sample is ill-conditioned.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class Sample:
         operands: Sequence[Any],
         sizes: Sequence[int] = (),
         *,
+        prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
         observe: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
         rtol: float = 1e-7,
         **attrs: Any,
     ) -> None:
         self.operands = tuple(operands)
         self.sizes = tuple(sizes)
+        self.prepare = prepare
         self.observe = observe
         self.rtol = rtol
         self.attrs = attrs

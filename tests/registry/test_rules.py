@@ -47,6 +47,8 @@ class Case:
         operands = [tn.asarray(x) for x in self.sample.operands]
         for i, x in zip(self.at, primals, strict=True):
             operands[i] = tn.asarray(x)
+        if self.sample.prepare:
+            operands = self.sample.prepare(tuple(operands))
         y = self.record(*operands, sizes=self.sample.sizes, **self.sample.attrs)
         outputs = y if isinstance(y, tuple) else (y,)
         if self.sample.observe:
