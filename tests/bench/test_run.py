@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import hashlib
 import json
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -91,6 +92,63 @@ def test_checksums_cover_every_file(bundle):
 def test_a_bundle_is_never_overwritten(bundle):
     directory, _ = bundle
     assert survey_numpy(directory).exit_code == 2
+
+
+def test_a_bundle_is_read_back_as_it_was_written(bundle, tmp_path):
+    directory, _ = bundle
+    survey, about, warnings = record.load(directory)
+    record.write(tmp_path / "again", survey, about, warnings)
+    for name in ("samples.jsonl", "summary.csv", "report.md"):
+        assert (tmp_path / "again" / name).read_bytes() == (directory / name).read_bytes()
+    assert invoke("report", directory).exit_code == 0
+
+
+def test_a_bundle_that_was_changed_is_refused(bundle, tmp_path):
+    directory, _ = bundle
+    copy = tmp_path / "copy"
+    shutil.copytree(directory, copy)
+    (copy / "summary.csv").write_text("nothing")
+    with pytest.raises(record.BadBundle, match=r"summary\.csv"):
+        record.load(copy)
+    assert invoke("report", copy).exit_code == 2
+    assert invoke("report", tmp_path).exit_code == 2
+
+
+def rewritten(directory, target, spoil):
+    """A copy of a bundle with its survey changed."""
+    survey, about, warnings = record.load(directory)
+    spoil(survey, about)
+    record.write(target, survey, about, warnings)
+    return target
+
+
+def slow_down(survey, about):
+    for result in survey.results.values():
+        result.blocks = [
+            dataclasses.replace(b, wall_ns=tuple(100 * w for w in b.wall_ns)) for b in result.blocks
+        ]
+
+
+def test_a_run_does_not_differ_from_itself(bundle):
+    directory, _ = bundle
+    assert invoke("compare", directory, directory).exit_code == 0
+    outcome = invoke("check", directory, "--against", directory)
+    assert outcome.exit_code == 0 and "none of ours is slower" in outcome.output
+
+
+def test_check_tells_slower_from_failed_from_another_machine(bundle, tmp_path):
+    directory, _ = bundle
+    slow = rewritten(directory, tmp_path / "slow", slow_down)
+    assert invoke("check", slow, "--against", directory).exit_code == commands.SLOWER
+    assert invoke("check", directory, "--against", slow).exit_code == 0
+
+    def spoil(survey, about):
+        next(r for r in survey.results.values() if r.timed).fail("wrong", "planted")
+
+    failed = rewritten(directory, tmp_path / "failed", spoil)
+    assert invoke("check", failed, "--against", directory).exit_code == commands.FAILED
+    other = rewritten(directory, tmp_path / "other", lambda survey, about: about.update(cpu="another"))
+    assert invoke("check", other, "--against", directory).exit_code == 2
 
 
 class Silent:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from . import adapters, cases, machine, record, table, validity
+from . import adapters, baseline, cases, machine, record, table, validity
 from .case import PHASES, all_cases, suites
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
@@ -18,6 +18,7 @@ app = typer.Typer(no_args_is_help=True, help="Measure taenite beside NumPy, JAX 
 assert cases.__all__
 
 FAILED = 1
+SLOWER = 3
 
 
 @app.command("list")
@@ -58,6 +59,56 @@ def run_command(
     typer.echo(f"bundle: {bundle}")
     if survey.count("wrong") or survey.count("error") or not survey.count("ok"):
         raise typer.Exit(FAILED)
+
+
+@app.command("report")
+def report_command(bundle: Annotated[Path, typer.Argument(help="Directory of a bundle.")]) -> None:
+    """Check a bundle's files, and show its table again."""
+    survey, _, warnings = loaded(bundle)
+    table.show(wide_console(), survey, warnings)
+
+
+@app.command("compare")
+def compare_command(
+    now: Annotated[Path, typer.Argument(help="Directory of a bundle.")],
+    then: Annotated[Path, typer.Argument(help="Directory of the bundle that it is compared with.")],
+) -> None:
+    """Compare two runs of one machine, row by row, and the peers too: they tell what the machine did."""
+    _, _, found = compared(now, then)
+    table.show_changes(wide_console(), found)
+
+
+@app.command("check")
+def check_command(
+    bundle: Annotated[Path, typer.Argument(help="Directory of a bundle.")],
+    against: Annotated[Path, typer.Option(help="Directory of the baseline's bundle.")],
+) -> None:
+    """Exit with 3 if a row of ours became slower than the noise, with 1 if one is wrong or in error now."""
+    survey, old, found = compared(bundle, against)
+    if gone := baseline.lost(survey, old):
+        for result in gone:
+            typer.echo(f"{result.row} on {result.backend}: {result.status}: {result.note}", err=True)
+        raise typer.Exit(FAILED)
+    if slower := baseline.regressions(survey, found):
+        table.show_changes(wide_console(), slower)
+        raise typer.Exit(SLOWER)
+    typer.echo(f"{len(found)} rows compared, none of ours is slower")
+
+
+def loaded(bundle: Path) -> tuple[Survey, dict[str, Any], list[str]]:
+    try:
+        return record.load(bundle)
+    except record.BadBundle as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def compared(now: Path, then: Path) -> tuple[Survey, Survey, list[baseline.Change]]:
+    (survey, about, _), (old, old_about, _) = loaded(now), loaded(then)
+    try:
+        baseline.require_same_machine(about, old_about)
+        return survey, old, baseline.changes(survey, old)
+    except baseline.NotComparable as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def wide_console() -> Console:

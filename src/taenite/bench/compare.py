@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import stats
@@ -50,14 +50,24 @@ def comparisons(survey: Survey) -> list[Comparison]:
 
 
 @dataclass(frozen=True)
-class GroupMean:
-    """The geometric mean over the rows of one group, and its worst row."""
+class Mean:
+    """A geometric mean of ratios, and the worst of them."""
 
-    group: str
-    rows: int
-    mean: float
+    value: float
     worst: float
     worst_row: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of one phase and size class on one of our backends, against the best peer and each peer."""
+
+    name: str
+    rows: int
+    against: dict[str, Mean]
+
+
+BEST = "best peer"
 
 
 def group_of(row: Row) -> str:
@@ -67,11 +77,33 @@ def group_of(row: Row) -> str:
     return f"{row.phase}, {SMALL if row.size.args[0] < 256 else LARGE}"
 
 
-def group_means(found: Sequence[Comparison]) -> Iterator[GroupMean]:
-    groups: dict[str, list[Comparison]] = {}
-    for one in found:
-        groups.setdefault(f"{one.backend}: {group_of(one.row)}", []).append(one)
-    for group, members in groups.items():
-        worst = max(members, key=lambda one: one.ratio.value)
-        mean = stats.geometric_mean([one.ratio.value for one in members])
-        yield GroupMean(group, len(members), mean, worst.ratio.value, str(worst.row))
+def ratios(name: str, by_backend: dict[str, Result], subject: Sequence[str]) -> dict[str, float]:
+    """The ratios of medians of one row: against each timed peer, and against the best of them."""
+    ours_ns = by_backend[name].summary.median
+    found = {
+        peer: ours_ns / result.summary.median
+        for peer, result in by_backend.items()
+        if peer not in subject and result.timed
+    }
+    return {BEST: max(found.values()), **found} if found else {}
+
+
+def groups(survey: Survey) -> list[Group]:
+    """Geometric means by group, in the order of the table."""
+    subject = ours(survey.settings.backends)
+    members: dict[str, list[tuple[str, dict[str, float]]]] = {}
+    for row, _, by_backend in survey.lines():
+        for name in subject:
+            if by_backend[name].timed and (found := ratios(name, by_backend, subject)):
+                members.setdefault(f"{name}: {group_of(row)}", []).append((str(row), found))
+    return [Group(name, len(rows), means_of(rows)) for name, rows in members.items()]
+
+
+def means_of(rows: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Mean]:
+    peers = dict.fromkeys(peer for _, found in rows for peer in found)
+    return {peer: mean_of([(row, found[peer]) for row, found in rows if peer in found]) for peer in peers}
+
+
+def mean_of(rows: Sequence[tuple[str, float]]) -> Mean:
+    worst_row, worst = max(rows, key=lambda pair: pair[1])
+    return Mean(stats.geometric_mean([value for _, value in rows]), worst, worst_row)

@@ -7,13 +7,17 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from . import report
-from .survey import Block, Result, Survey
+from .case import rows, suites
+from .survey import Block, Profile, Result, Settings, Survey
 
 SCHEMA = 1
+IDENTITY = ("op", "phase", "shape", "dtype", "threads", "backend")
+PLACE = ("generation", "round", "position", "batch")
 COLUMNS = (
     "suite",
     "op",
@@ -82,14 +86,8 @@ def row_document(result: Result) -> dict[str, Any]:
 
 def identity(result: Result) -> dict[str, Any]:
     row = result.row
-    return {
-        "op": row.op,
-        "phase": row.phase,
-        "shape": row.size.label,
-        "dtype": row.dtype,
-        "threads": result.threads,
-        "backend": result.backend,
-    }
+    values = (row.op, row.phase, row.size.label, row.dtype, result.threads, result.backend)
+    return dict(zip(IDENTITY, values, strict=True))
 
 
 def write_samples(path: Path, survey: Survey) -> None:
@@ -135,6 +133,63 @@ def summary_row(result: Result, suites: tuple[str, ...]) -> dict[str, Any]:
         "ci_low_ns": round(found.interval.low, 1),
         "ci_high_ns": round(found.interval.high, 1),
     }
+
+
+class BadBundle(ValueError):
+    """A directory that is no bundle, or one that was changed after it was written."""
+
+
+def load(directory: Path) -> tuple[Survey, dict[str, Any], list[str]]:
+    """A bundle as it was written: the survey, the machine, and the warnings."""
+    verify_checksums(directory)
+    run = json.loads((directory / "run.json").read_text())
+    if run["schema"] != SCHEMA:
+        raise BadBundle(f"{directory} has schema {run['schema']}; this version reads {SCHEMA}.")
+    survey = Survey(load_settings(run), workers=run["workers"], loads=run["loads"], notes=run["notes"])
+    survey.seconds = run["seconds"]
+    known = {(row.op, row.size.label): row for suite in suites() for row in rows(suite)}
+    for entry in run["rows"]:
+        if (entry["op"], entry["shape"]) not in known:
+            raise BadBundle(f"{directory} has a row that this version does not know: {entry['op']}.")
+        result = survey.result(known[entry["op"], entry["shape"]], entry["backend"], entry["threads"])
+        result.status, result.note = entry["status"], entry["note"]
+    load_samples(directory / "samples.jsonl", survey)
+    return survey, run["machine"], run["warnings"]
+
+
+def load_settings(run: dict[str, Any]) -> Settings:
+    return Settings(
+        tuple(run["suites"]),
+        tuple(run["backends"]),
+        tuple(run["threads"]),
+        Profile(**run["profile"]),
+        run["seed"],
+        run["only"],
+    )
+
+
+def load_samples(path: Path, survey: Survey) -> None:
+    """Put the readings back into the blocks that they came from; the file has them in order."""
+    by_name = {tuple(identity(r).values()): r for r in survey.results.values()}
+    lines = (json.loads(line) for line in path.read_text().splitlines())
+    for _, group in groupby(lines, key=lambda s: tuple(s[k] for k in (*IDENTITY, *PLACE))):
+        samples = list(group)
+        place = {name: samples[0][name] for name in PLACE}
+        wall, cpu = (tuple(s[clock] for s in samples) for clock in ("wall_ns", "cpu_ns"))
+        block = Block(**place, wall_ns=wall, cpu_ns=cpu)
+        by_name[tuple(samples[0][k] for k in IDENTITY)].blocks.append(block)
+
+
+def verify_checksums(directory: Path) -> None:
+    """Refuse a directory whose files are not those that ``SHA256SUMS`` lists."""
+    sums = directory / "SHA256SUMS"
+    if not sums.exists():
+        raise BadBundle(f"{directory} is no bundle: it has no SHA256SUMS.")
+    for line in sums.read_text().splitlines():
+        digest, name = line.split("  ", 1)
+        path = directory / name
+        if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            raise BadBundle(f"{directory}: {name} is not the file that was recorded.")
 
 
 def write_checksums(directory: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .compare import Comparison, comparisons, group_means, ours
+from .baseline import Change
+from .compare import BEST, Comparison, Mean, comparisons, groups, ours
+from .stats import geometric_mean
 from .survey import Result, Survey
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
@@ -32,6 +34,33 @@ def ratio_cell(one: Comparison | None) -> str:
     return f"{one.ratio.value:.2f} [{low:.2f}, {high:.2f}]"
 
 
+CHANGES_HEADER = ["row", "backend", "threads", "then", "now", "now / then", "verdict"]
+
+
+def changes(found: Sequence[Change]) -> list[list[str]]:
+    """The cells of a comparison of two runs."""
+    return [
+        [
+            str(c.now.row),
+            c.now.backend,
+            str(c.now.threads),
+            cell(c.then),
+            cell(c.now),
+            f"{c.ratio.value:.2f} [{c.ratio.interval.low:.2f}, {c.ratio.interval.high:.2f}]",
+            c.ratio.verdict,
+        ]
+        for c in found
+    ]
+
+
+def change_means(found: Sequence[Change]) -> list[str]:
+    """How each backend moved as a whole."""
+    by_backend: dict[str, list[float]] = {}
+    for c in found:
+        by_backend.setdefault(c.now.backend, []).append(c.ratio.value)
+    return [f"{name}: geometric mean {geometric_mean(v):.3f}" for name, v in by_backend.items()]
+
+
 def header(survey: Survey) -> list[str]:
     ratios = [f"{name} / best peer" for name in ours(survey.settings.backends)]
     return ["row", "threads", *survey.settings.backends, *ratios, "verdict"]
@@ -50,11 +79,27 @@ def body(survey: Survey) -> list[list[str]]:
     return lines
 
 
-def means(survey: Survey) -> list[str]:
-    """A sentence per group."""
+def mean_cell(mean: Mean | None) -> str:
+    return f"{mean.value:.2f} ({mean.worst:.2f})" if mean else ""
+
+
+def means_header(survey: Survey) -> list[str]:
+    subject = ours(survey.settings.backends)
+    peers = [name for name in survey.settings.backends if name not in subject]
+    return ["geometric mean (worst) against", "rows", BEST, *peers, "worst row"]
+
+
+def means(survey: Survey) -> list[list[str]]:
+    """The cells of the geometric means, a line per group."""
+    _, _, best, *peers, _ = means_header(survey)
     return [
-        f"{m.group}: geometric mean {m.mean:.2f} over {m.rows} rows, worst {m.worst:.2f} ({m.worst_row})"
-        for m in group_means(comparisons(survey))
+        [
+            group.name,
+            str(group.rows),
+            *[mean_cell(group.against.get(peer)) for peer in (best, *peers)],
+            group.against[best].worst_row,
+        ]
+        for group in groups(survey)
     ]
 
 
@@ -101,7 +146,7 @@ def markdown(survey: Survey, about: dict[str, Any], warnings: list[str]) -> str:
             f"A/A noise between processes: {survey.noise:.1%}.\n",
             "Times are medians; a ratio below 1 means faster than the best peer, with its 95 % interval.\n",
             markdown_table(header(survey), body(survey)),
-            "## Geometric means\n\n" + bullets(means(survey)),
+            "## Geometric means\n\n" + markdown_table(means_header(survey), means(survey)),
             "## Warnings\n\n" + (bullets([*warnings, *survey.notes]) or "None.\n"),
             "## Rows without a time\n\n" + (bullets(troubles(survey)) or "None.\n"),
             "## Libraries\n\n" + (bullets(libraries(survey)) or "Unknown: threadpoolctl is not installed.\n"),

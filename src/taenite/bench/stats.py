@@ -99,6 +99,21 @@ def ratio(
     return Ratio(float(np.median(ours) / np.median(theirs)), interval, verdict(interval, noise))
 
 
+def unpaired_ratio(
+    blocks: Sequence[Sequence[float]],
+    others: Sequence[Sequence[float]],
+    noise: float = 0.0,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> Ratio:
+    """The ratio of medians of two runs at different times: both sides are resampled on their own."""
+    ours, theirs = as_blocks(blocks), as_blocks(others)
+    above = resampled_medians(ours, picks_of(len(ours), draws, seed))
+    below = resampled_medians(theirs, picks_of(len(theirs), draws, seed + 1))
+    interval = central(above / below, LEVEL)
+    return Ratio(float(np.median(ours) / np.median(theirs)), interval, verdict(interval, noise))
+
+
 def verdict(interval: Interval, noise: float) -> str:
     """`faster` or `slower` when the interval clears the noise; `same` when it lies within 3 % of one."""
     if not 0.0 <= noise < np.inf:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
 from . import report
+from .baseline import Change
 from .survey import Survey
 
 STYLES = {"faster": "green", "slower": "red", "same": "", "inconclusive": "dim"}
@@ -18,16 +20,27 @@ PLAIN_EVERY_S = 10.0
 
 
 def show(console: Console, survey: Survey, warnings: list[str]) -> None:
-    table = Table(title=f"Survey: {', '.join(survey.settings.suites)}", title_justify="left")
-    for index, name in enumerate(report.header(survey)):
-        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
-    for line in report.body(survey):
-        table.add_row(*line, style=STYLES.get(line[-1].split(" ")[0], ""))
-    console.print(table)
-    for text in report.means(survey):
-        console.print(text, highlight=False)
+    console.print(table_of(report.header(survey), report.body(survey)))
+    if means := report.means(survey):
+        console.print(table_of(report.means_header(survey), means))
     console.print(f"A/A noise between processes: {survey.noise:.1%}", highlight=False)
     show_troubles(console, survey, warnings)
+
+
+def show_changes(console: Console, found: list[Change]) -> None:
+    console.print(table_of(report.CHANGES_HEADER, report.changes(found)))
+    for text in report.change_means(found):
+        console.print(text, highlight=False)
+
+
+def table_of(header: list[str], body: list[list[str]]) -> Table:
+    """Cells as a table; a line that ends in a verdict takes its colour."""
+    table = Table(box=SIMPLE_HEAD)
+    for index, name in enumerate(header):
+        table.add_column(name, justify="left" if index == 0 else "right", no_wrap=True)
+    for line in body:
+        table.add_row(*line, style=STYLES.get(line[-1].split(" ")[0], ""))
+    return table
 
 
 def show_troubles(console: Console, survey: Survey, warnings: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .machine import FORCING_VARIABLES, expand_cpu_list
 from .survey import Survey
 
-TOO_MANY = 1.05
+TOO_MANY = 1.10
 TOO_FEW = 0.95
 IDLE_LOAD = 0.5
 STOLEN = 0.01
