@@ -58,7 +58,7 @@ def run_document(survey: Survey, about: dict[str, Any], warnings: list[str]) -> 
         "profile": asdict(settings.profile),
         "seed": settings.seed,
         "only": settings.only,
-        "seconds": round(survey.seconds, 1),
+        "seconds": survey.seconds,
         "valid": not warnings,
         "warnings": warnings,
         "notes": survey.notes,

@@ -98,7 +98,7 @@ class Driver:
             for generation in range(profile.generations):
                 self.generation(generation, threads, chosen)
                 self.fixtures.checks.clear()
-        self.survey.seconds = time.monotonic() - start
+        self.survey.seconds = round(time.monotonic() - start, 1)
         return self.survey
 
     def generation(self, generation: int, threads: int, chosen: Sequence[Row]) -> None:
