@@ -15,6 +15,7 @@ void bind_tensor(nb::module_& m);
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m);
 void bind_primitives(nb::module_& m);
 void bind_pool(nb::module_& m);
+void bind_kernels(nb::module_& m);
 void bind_providers(nb::module_& m);
 void bind_sizes(nb::module_& m);
 void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);

@@ -5,6 +5,7 @@ NB_MODULE(_core, m) {
   tn::bind_sizes(m);
   tn::bind_tensor(m);
   tn::bind_pool(m);
+  tn::bind_kernels(m);
   tn::bind_providers(m);
   tn::bind_primitives(m);
   tn::bind_functions(m);

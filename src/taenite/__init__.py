@@ -8,6 +8,7 @@ from taenite import pool as pool
 from taenite import providers as providers
 from taenite import tree as tree
 from taenite._core import Tensor as Tensor
+from taenite._version import __version__ as __version__
 from taenite.autodiff import grad as grad
 from taenite.autodiff import jvp as jvp
 from taenite.autodiff import no_grad as no_grad
@@ -15,6 +16,7 @@ from taenite.autodiff import stop_gradient as stop_gradient
 from taenite.autodiff import value_and_grad as value_and_grad
 from taenite.autodiff import variable as variable
 from taenite.autodiff import vjp as vjp
+from taenite.config import show_config as show_config
 from taenite.observe import observe as observe
 from taenite.ops.convert import asarray as asarray
 from taenite.ops.elementwise import abs as abs

@@ -15,7 +15,13 @@ def stats() -> dict[str, int]:
 
 
 def reset_peak() -> None:
-    """Make the bytes in use now the peak."""
+    """Make the bytes in use now the peak.
+
+    >>> tn.pool.reset_peak()
+    >>> stats = tn.pool.stats()
+    >>> stats["peak_bytes_in_use"] == stats["bytes_in_use"]
+    True
+    """
     _core.pool_reset_peak()
 
 
@@ -31,7 +37,12 @@ def trim(keep_bytes: int = 0) -> int:
 
 
 def set_cap(n_bytes: int) -> None:
-    """Cache at most this many bytes; blocks beyond go back to the system when they are freed."""
+    """Cache at most this many bytes; blocks beyond go back to the system when they are freed.
+
+    >>> before = tn.pool.stats()["cap_bytes"]
+    >>> tn.pool.set_cap(2**30)
+    >>> tn.pool.set_cap(before)
+    """
     if n_bytes < 0:
         raise ValueError(f"pool.set_cap: n_bytes must not be negative, got {n_bytes}.")
     _core.pool_set_cap(n_bytes)

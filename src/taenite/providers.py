@@ -137,7 +137,11 @@ _SOURCES = {
 
 
 def available() -> dict[str, list[str]]:
-    """The named providers that are installed, with the files each would load. Loads nothing."""
+    """The named providers that are installed, with the files each would load. Loads nothing.
+
+    >>> "openblas" in tn.providers.available()
+    True
+    """
     found = {name: source.find() for name, source in _SOURCES.items()}
     return {name: candidates[0] for name, candidates in found.items() if candidates}
 
@@ -219,12 +223,20 @@ class use:
 
 
 def ensure() -> None:
-    """Loads the default provider now rather than at the first call that needs it."""
+    """Loads the default provider now rather than at the first call that needs it.
+
+    >>> tn.providers.ensure()
+    """
     _core.provider_default()
 
 
 def selected() -> dict[str, str]:
-    """The name of the provider that serves each routine in this thread."""
+    """The name of the provider that serves each routine in this thread.
+
+    >>> with tn.providers.use("openblas"):
+    ...     tn.providers.selected()["gesdd"]
+    'openblas'
+    """
     chosen = _core.selection_current().providers()
     default = _core.provider_default() if None in chosen else None
     return {
@@ -255,7 +267,11 @@ def _described(provider: _core.Provider, served: dict[str, str]) -> ProviderInfo
 
 
 def info() -> list[ProviderInfo]:
-    """All loaded providers, the default among them, as plain data that ``json.dumps`` takes."""
+    """All loaded providers, the default among them, as plain data that ``json.dumps`` takes.
+
+    >>> "openblas" in [provider["name"] for provider in tn.providers.info()]
+    True
+    """
     served = selected()
     return [_described(provider, served) for provider in _core.providers_opened()]
 
@@ -267,6 +283,9 @@ def check(provider: Target | None = None, *, n: int = 24) -> list[CheckResult]:
     """Runs multiplication and each decomposition of a provider on an n by n matrix of every type.
 
     A residual is fine up to ``30 * n`` units: backward error bounds grow with n, with small constants.
+
+    >>> all(result["ok"] for result in tn.providers.check(n=8))
+    True
     """
     if provider is not None:
         with use(provider):

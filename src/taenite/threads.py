@@ -21,12 +21,23 @@ def _checked(function: str, n: int) -> int:
 
 
 def get_num_threads() -> int:
-    """The number of threads that a computation started here may use."""
+    """The number of threads that a computation started here may use.
+
+    >>> with tn.threads(1):
+    ...     tn.providers.get_num_threads()
+    1
+    """
     return _core.threads_budget()
 
 
 def set_num_threads(n: int | None) -> None:
-    """Sets the number for the process; ``None`` returns to the default."""
+    """Sets the number for the process; ``None`` returns to the default.
+
+    >>> tn.providers.set_num_threads(1)
+    >>> tn.providers.get_num_threads()
+    1
+    >>> tn.providers.set_num_threads(None)
+    """
     _core.threads_exchange_process_budget(0 if n is None else _checked("set_num_threads", n))
 
 

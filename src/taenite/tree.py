@@ -22,12 +22,21 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
 
 
 def unflatten(structure: Any, leaves: list[Any]) -> Any:
-    """The tree of that structure with these leaves."""
+    """The tree of that structure with these leaves.
+
+    >>> leaves, structure = tn.tree.flatten({"w": 1, "b": (2, 3)})
+    >>> tn.tree.unflatten(structure, [10 * leaf for leaf in leaves])
+    {'w': 10, 'b': (20, 30)}
+    """
     return optree.tree_unflatten(structure, leaves)
 
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """The tree of ``f`` of each leaf (and of the leaves of further trees in its place)."""
+    """The tree of ``f`` of each leaf (and of the leaves of further trees in its place).
+
+    >>> tn.tree.tree_map(lambda a, b: a + b, [1, (2,)], [10, (20,)])
+    [11, (22,)]
+    """
     return optree.tree_map(f, tree, *rest, namespace=NAMESPACE)
 
 

@@ -166,7 +166,7 @@ def value_and_grad(
     ValueError
         The value has more than one element.
 
-    >>> value, g = tn.value_and_grad(lambda x: (x * x).sum())([1.0, 2.0])
+    >>> value, g = tn.value_and_grad(lambda x: (x * x).sum())(tn.asarray([1.0, 2.0]))
     >>> value.item(), g.tolist()
     (5.0, [2.0, 4.0])
     """

@@ -1,0 +1,20 @@
+// The SIMD targets of the tile kernels: which there are, which runs.
+#include "kernels/table.h"
+#include "python/bindings.h"
+
+namespace tn {
+
+void bind_kernels(nb::module_& m) {
+  m.def("simd_target", [] { return kernels().name; });
+  m.def(
+      "simd_targets",
+      [] {
+        nb::list names;
+        for (const char* const* name = available_targets(); *name; ++name) names.append(*name);
+        return names;
+      },
+      nb::sig("def simd_targets() -> list[str]"));
+  m.def("select_simd_target", select_target, nb::arg("name"));
+}
+
+}  // namespace tn
