@@ -74,7 +74,7 @@ def public_names():
     for namespace in NAMESPACES:
         for name in getattr(namespace, "__all__", None) or vars(namespace):
             value = getattr(namespace, name)
-            exported = namespace is tn or value.__module__ == namespace.__name__
+            exported = namespace is tn or getattr(value, "__module__", "") == namespace.__name__
             if exported and not name.startswith("_") and callable(value):
                 yield pytest.param(name, value, id=f"{namespace.__name__}.{name}")
 
