@@ -95,15 +95,41 @@ struct Problem {
   Axes batch, m, n, k;
 };
 
-// Gives the output a row-major layout without the axes along which nothing moves.
+bool joins(const Axis& outer, const Axis& inner) {
+  return outer.a == inner.a * inner.size && outer.b == inner.b * inner.size &&
+         outer.c == inner.c * inner.size;
+}
+
+// Axes of the output from the slowest to the fastest: row-major, but for axes of b that would keep its last
+// ones from being one run: a loop over them is cheaper than a copy, and runs outside.
+std::vector<Axis*> memory_order(Axes& axes) {
+  std::vector<Axis*> order;
+  int run = static_cast<int>(axes.size());
+  for (int i = run - 1; i >= 0; --i) {
+    if (axes[i].out < 0 || axes[i].a != 0 || axes[i].b == 0) continue;
+    if (run < static_cast<int>(axes.size()) && !joins(axes[i], axes[run])) break;
+    run = i;
+  }
+  auto is_loop = [&](int i) { return i < run && axes[i].a == 0; };
+  auto is_batch = [&](int i) { return axes[i].a != 0 && axes[i].b != 0; };
+  auto add = [&](auto&& chosen) {
+    for (int i = 0; i < static_cast<int>(axes.size()); ++i)
+      if (axes[i].out >= 0 && (axes[i].a || axes[i].b) && chosen(i)) order.push_back(&axes[i]);
+  };
+  add(is_batch);
+  add([&](int i) { return !is_batch(i) && is_loop(i); });
+  add([&](int i) { return !is_batch(i) && !is_loop(i); });
+  return order;
+}
+
+// Gives the output a layout without gaps, and no stride along axes along which nothing moves.
 Layout output_layout(const Dims& shape, Axes& axes) {
   Layout out{shape, Dims(shape.size(), 0)};
   int64_t step = 1;
-  for (int i = static_cast<int>(axes.size()) - 1; i >= 0; --i) {
-    Axis& axis = axes[i];
-    if (axis.out < 0 || (axis.a == 0 && axis.b == 0)) continue;
-    out.strides[axis.out] = axis.c = step;
-    step *= axis.size;
+  const std::vector<Axis*> order = memory_order(axes);
+  for (auto axis = order.rbegin(); axis != order.rend(); ++axis) {
+    out.strides[(*axis)->out] = (*axis)->c = step;
+    step *= (*axis)->size;
   }
   return out;
 }
@@ -178,9 +204,8 @@ double repetitions(const Axes& axes) {
 void join_runs(Axes& axes) {
   for (int i = static_cast<int>(axes.size()) - 2; i >= 0; --i) {
     const Axis& inner = axes[i + 1];
-    const int64_t n = inner.size;
-    if (axes[i].a != inner.a * n || axes[i].b != inner.b * n || axes[i].c != inner.c * n) continue;
-    axes[i] = {axes[i].size * n, inner.a, inner.b, inner.c, inner.out};
+    if (!joins(axes[i], inner)) continue;
+    axes[i] = {axes[i].size * inner.size, inner.a, inner.b, inner.c, inner.out};
     axes.erase(axes.begin() + i + 1);
   }
 }

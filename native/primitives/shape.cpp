@@ -1,9 +1,8 @@
 // Views and rearrangements. Whatever strides can say is a view.
 #include <numeric>
 
-#include "core/visit.h"
 #include "kernels/copy.h"
-#include "kernels/nest.h"
+#include "kernels/reduce.h"
 #include "primitives/primitive.h"
 
 namespace tn {
@@ -121,28 +120,17 @@ void infer_sum_to(const Call& c, Meta* out) {
     fits = c.sizes[i - lead] == shape[i] || c.sizes[i - lead] == 1;
   if (!fits)
     fail(ErrorKind::Value, "sum_to: shape ", show(shape), " does not reduce to ", show(c.sizes), ".");
-  *out = {operand(c).dtype, Dims(c.sizes)};
+  *out = {reductions::reduced_dtype(ReduceOp::sum, operand(c).dtype), Dims(c.sizes)};
+  if (out->shape == shape) out->dtype = operand(c).dtype;
 }
 
-template <class T>
-void add_row(char* d, int64_t ds, const char* s, int64_t ss, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    *reinterpret_cast<T*>(d + i * ds) += *reinterpret_cast<const T*>(s + i * ss);
-}
-
-// target += source, where several elements of source may meet one of target (stride 0).
-void accumulate(const Tensor& target, const Dims& strides, const Tensor& source) {
-  Nest<2> nest{{}, {}, {target.data, source.data}};
-  const auto item = static_cast<int64_t>(itemsize(source.dtype));
-  for (int i = 0; i < source.ndim(); ++i)
-    nest.add(source.shape()[i], {strides[i] * item, source.strides()[i] * item});
-  nest.simplify();
-  visit(source.dtype, [&]<class T>(Type<T>) {
-    const int last = nest.ndim() - 1;
-    const int64_t n = last < 0 ? 1 : nest.shape[last];
-    const int64_t ds = last < 0 ? 0 : nest.strides[0][last], ss = last < 0 ? 0 : nest.strides[1][last];
-    nest.each(1, [=](auto& at) { add_row<T>(at[0], ds, at[1], ss, n); });
-  });
+// The axes of x along which its sum to that shape runs.
+Dims summed_axes(const Dims& from, const Dims& to) {
+  Dims axes;
+  const int lead = from.size() - to.size();
+  for (int i = 0; i < from.size(); ++i)
+    if (i < lead || (to[i - lead] == 1 && from[i] != 1)) axes.push_back(i);
+  return axes;
 }
 
 void sum_to(const Call& c, Tensor* out) {
@@ -153,8 +141,10 @@ void sum_to(const Call& c, Tensor* out) {
     *out = view(x, x.layout);
     return;
   }
-  *out = zeros(meta);
-  accumulate(*out, broadcast_strides(out->layout, x.shape()), x);
+  const Tensor sum = reductions::reduce(ReduceOp::sum, x, summed_axes(x.shape(), meta.shape));
+  Dims strides;
+  reshape_strides(sum.layout, meta.shape, strides);
+  *out = view(sum, {meta.shape, strides});
 }
 
 // ---- slice: sizes = start, count, step of each axis (normalised; a step may be negative);
@@ -233,6 +223,29 @@ void slice_scatter(const Call& c, Tensor* out) {
   Layout target = scatter_target(c, meta, offset);
   *out = zeros(meta);
   copy_into(view(*out, std::move(target), offset), operand(c));
+}
+
+// ---- slice_update: x, v; sizes and attrs as slice. A copy of x with v as that slice.
+
+void infer_slice_update(const Call& c, Meta* out) {
+  *out = {operand(c).dtype, operand(c).shape()};
+  int64_t offset;
+  const Layout target = slice_layout(c, Layout::c_contiguous(out->shape), c.sizes, offset);
+  const Tensor& v = *c.in[1];
+  if (!(target.shape == v.shape()))
+    fail(ErrorKind::Value, "set: the slice has the shape ", show(target.shape), ", the value ",
+         show(v.shape()), ".");
+  if (v.dtype != out->dtype)
+    fail(ErrorKind::Type, "set: dtypes must agree, got ", name(out->dtype), " and ", name(v.dtype), ".");
+}
+
+void slice_update(const Call& c, Tensor* out) {
+  Meta meta;
+  infer_slice_update(c, &meta);
+  *out = copy(operand(c));
+  int64_t offset;
+  Layout target = slice_layout(c, out->layout, c.sizes, offset);
+  copy_into(view(*out, std::move(target), offset), *c.in[1]);
 }
 
 // ---- concatenate: attrs axis
@@ -345,6 +358,7 @@ void register_shape() {
   register_primitive({"sum_to", 1, 1, infer_sum_to, sum_to});
   register_primitive({"slice", 1, 1, infer_slice, slice});
   register_primitive({"slice_scatter", 1, 1, infer_slice_scatter, slice_scatter});
+  register_primitive({"slice_update", 2, 1, infer_slice_update, slice_update});
   register_primitive({"concatenate", -1, 1, infer_concatenate, concatenate});
   register_primitive({"diagonal", 1, 1, infer_diagonal, diagonal});
   register_primitive({"diagonal_scatter", 1, 1, infer_diagonal_scatter, diagonal_scatter});

@@ -52,6 +52,12 @@ PyObject* reduction(PyObject* self, PyObject* const* args, size_t nargsf, PyObje
   return call(*self_of(self)->primitive, std::array{x}, all_axes(x->t.ndim()));
 }
 
+// f(x1, x2): tensors, or what the operator @ takes.
+PyObject* product(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  const bool takes = !names && PyVectorcall_NARGS(nargsf) == 2 && unwrap(args[0]) && unwrap(args[1]);
+  return takes ? matmul_operator(args[0], args[1]) : fall_back(self, args, nargsf, names);
+}
+
 PyObject* bound_to(PyObject* self, PyObject* instance, PyObject*) {
   return instance ? PyMethod_New(self, instance) : Py_NewRef(self);
 }
@@ -112,9 +118,10 @@ PyTypeObject* function_type() {
 }
 
 nb::object make_function(const Primitive* p, nb::callable fallback, bool reduces) {
+  static const Primitive& dot_general = primitive("dot_general");
   auto* f = PyObject_GC_New(Function, function_type());
   if (!f) throw nb::python_error();
-  f->vectorcall = reduces ? reduction : elementwise;
+  f->vectorcall = p == &dot_general ? product : reduces ? reduction : elementwise;
   f->primitive = p;
   f->dict = nullptr;
   f->fallback = fallback.release().ptr();

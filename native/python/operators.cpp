@@ -301,6 +301,9 @@ const PyType_Slot* operator_slots() {
       {Py_nb_float, reinterpret_cast<void*>(to_float)},
       {Py_nb_int, reinterpret_cast<void*>(to_int)},
       {Py_nb_index, reinterpret_cast<void*>(to_index)},
+      {Py_nb_matrix_multiply, reinterpret_cast<void*>(matmul_operator)},
+      {Py_mp_subscript, reinterpret_cast<void*>(getitem)},
+      {Py_mp_ass_subscript, reinterpret_cast<void*>(setitem)},
       {Py_tp_richcompare, reinterpret_cast<void*>(slot::compare)},
       {0, nullptr},
   };

@@ -19,6 +19,12 @@ PyObject* call(const Primitive& p, std::span<const Value* const> in,
 // part in the promotion of numbers.
 PyObject* call_elementwise(const Primitive& p, std::span<PyObject* const> operands, int first) noexcept;
 
+// The product of x1 and x2 as matrices, batched over leading axes.
+Value matmul(const Value& a, const Value& b);
+PyObject* matmul_operator(PyObject* a, PyObject* b) noexcept;
+PyObject* getitem(PyObject* self, PyObject* key) noexcept;
+int setitem(PyObject* self, PyObject* key, PyObject* value) noexcept;
+
 // Slots of the class Tensor for PyType_FromSpec.
 const PyType_Slot* operator_slots();
 void bind_operators(nb::class_<Value>& tensor);
