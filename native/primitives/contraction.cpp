@@ -452,8 +452,10 @@ Tensor contract(const Call& call, const Meta& meta, Axes axes) {
   still_single_axes(axes);
   const double factor = repetitions(axes);
   Tensor a = view(*call.in[0], call.in[0]->layout), b = view(*call.in[1], call.in[1]->layout);
-  if (needs_presum(axes, &Axis::a, &Axis::b)) a = presummed(a, axes, &Axis::a, &Axis::b);
-  if (needs_presum(axes, &Axis::b, &Axis::a)) b = presummed(b, axes, &Axis::b, &Axis::a);
+  if (is_inexact(meta.dtype)) {  // sums of integers would be wider
+    if (needs_presum(axes, &Axis::a, &Axis::b)) a = presummed(a, axes, &Axis::a, &Axis::b);
+    if (needs_presum(axes, &Axis::b, &Axis::a)) b = presummed(b, axes, &Axis::b, &Axis::a);
+  }
   const bool conj_a = conjugates(call, 0), conj_b = conjugates(call, 1);
   if (!contracts(axes) && !conj_a && !conj_b && factor == 1) return outer_product(a, b, axes, meta.shape);
   Tensor out = allocate(meta.dtype, output_layout(meta.shape, axes));

@@ -58,12 +58,18 @@ PyObject* product(PyObject* self, PyObject* const* args, size_t nargsf, PyObject
   return takes ? matmul_operator(args[0], args[1]) : fall_back(self, args, nargsf, names);
 }
 
+PyObject* einsum(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
+  PyObject* out = names ? nullptr : known_einsum(args, static_cast<size_t>(PyVectorcall_NARGS(nargsf)));
+  return out || PyErr_Occurred() ? out : fall_back(self, args, nargsf, names);
+}
+
 PyObject* bound_to(PyObject* self, PyObject* instance, PyObject*) {
   return instance ? PyMethod_New(self, instance) : Py_NewRef(self);
 }
 
 PyObject* show(PyObject* self) {
-  return PyUnicode_FromFormat("<taenite function %s>", self_of(self)->primitive->name);
+  nb::object name = nb::steal(PyObject_GetAttrString(self_of(self)->fallback, "__name__"));
+  return name.is_valid() ? PyUnicode_FromFormat("<taenite function %U>", name.ptr()) : nullptr;
 }
 
 PyObject* reduce(PyObject* self, PyObject*) { return PyObject_GetAttrString(self, "__qualname__"); }
@@ -117,11 +123,10 @@ PyTypeObject* function_type() {
   return type;
 }
 
-nb::object make_function(const Primitive* p, nb::callable fallback, bool reduces) {
-  static const Primitive& dot_general = primitive("dot_general");
+nb::object make(const Primitive* p, nb::callable fallback, vectorcallfunc vectorcall) {
   auto* f = PyObject_GC_New(Function, function_type());
   if (!f) throw nb::python_error();
-  f->vectorcall = p == &dot_general ? product : reduces ? reduction : elementwise;
+  f->vectorcall = vectorcall;
   f->primitive = p;
   f->dict = nullptr;
   f->fallback = fallback.release().ptr();
@@ -134,8 +139,15 @@ nb::object make_function(const Primitive* p, nb::callable fallback, bool reduces
 
 void bind_functions(nb::module_& m) {
   m.attr("Function") = nb::handle(reinterpret_cast<PyObject*>(function_type()));
-  m.def("make_function", make_function, nb::arg("primitive"), nb::arg("fallback"),
-        nb::arg("reduces") = false);
+  m.def(
+      "make_function",
+      [](const Primitive* p, nb::callable fallback, bool reduces) {
+        return make(p, std::move(fallback), reduces ? reduction : elementwise);
+      },
+      nb::arg("primitive"), nb::arg("fallback"), nb::arg("reduces") = false);
+  m.def("make_matmul", [](nb::callable fallback) { return make(nullptr, std::move(fallback), product); });
+  m.def("make_einsum", [](nb::callable fallback) { return make(nullptr, std::move(fallback), einsum); });
+  m.def("remember_product", remember_product);
 }
 
 }  // namespace tn

@@ -22,6 +22,10 @@ PyObject* call_elementwise(const Primitive& p, std::span<PyObject* const> operan
 // The product of x1 and x2 as matrices, batched over leading axes.
 Value matmul(const Value& a, const Value& b);
 PyObject* matmul_operator(PyObject* a, PyObject* b) noexcept;
+// einsum of two operands whose equation is known to be one dot_general; null without an error otherwise.
+PyObject* known_einsum(PyObject* const* args, size_t nargs) noexcept;
+void remember_product(nb::str equation, int rank_a, int rank_b, nb::tuple contract_a, nb::tuple contract_b,
+                      nb::tuple batch_a, nb::tuple batch_b);
 PyObject* getitem(PyObject* self, PyObject* key) noexcept;
 int setitem(PyObject* self, PyObject* key, PyObject* value) noexcept;
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taenite._core import Tensor
-from taenite.ops import elementwise, exchange, reductions
+from taenite.ops import contraction, elementwise, exchange, reductions, shape
 
 METHODS: dict[str, Any] = {
     "__array__": exchange.to_numpy_array,
@@ -27,16 +27,24 @@ METHODS: dict[str, Any] = {
     "clip": elementwise.clip,
     "conj": elementwise.conj,
     "copy": exchange.copy,
+    "diagonal": shape.diagonal,
+    "dot": contraction.dot,
+    "flatten": shape.flatten,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
     "numpy": exchange.to_numpy_array,
     "prod": reductions.prod,
+    "reshape": shape.reshape_method,
     "round": elementwise.round,
     "std": reductions.std,
+    "squeeze": shape.squeeze,
     "sum": reductions.sum,
+    "swapaxes": shape.swapaxes,
     "to_device": exchange.to_device,
     "tolist": exchange.tolist,
+    "trace": contraction.trace,
+    "transpose": shape.transpose_method,
     "var": reductions.var,
 }
 
@@ -54,9 +62,11 @@ def _nbytes(x: Tensor) -> int:
 
 
 ATTRIBUTES: dict[str, Any] = {
+    "T": shape.reversed_axes,
     "device": _device,
     "imag": elementwise.imag,
     "itemsize": _itemsize,
+    "mT": shape.matrix_transpose,
     "nbytes": _nbytes,
     "real": elementwise.real,
 }

@@ -11,7 +11,7 @@ from taenite._core import Tensor
 from taenite.dtypes import ALL, DType, as_dtype, float64
 from taenite.ops.convert import as_shape, asarray
 from taenite.ops.shape import broadcast_in_dim, sum_to
-from taenite.primitive import NotDifferentiable, Record
+from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 CODES = {dtype: code for code, dtype in enumerate(ALL)}  # how an attribute of a primitive says a dtype
 
@@ -22,9 +22,31 @@ def _code(dtype: Any) -> int:
 
 # ---- from sizes alone
 
-eye_ = Record("eye", attrs=("dtype", "k"), derivative=NotDifferentiable("it has no operand"))
-size_ = Record("size_tensor", attrs=("dtype",), derivative=NotDifferentiable("it has no operand"))
-empty_ = Record("empty", attrs=("dtype",), derivative=NotDifferentiable("it has no operand"))
+_F64 = CODES[float64]
+_NO_OPERAND = NotDifferentiable("it has no operand")
+
+eye_ = Record(
+    "eye",
+    attrs=("dtype", "k"),
+    derivative=_NO_OPERAND,
+    reference=lambda *, sizes, dtype, k: numpy.eye(*sizes, k, dtype=ALL[dtype].numpy),
+    samples=lambda: [Sample([], sizes=(3, 4), dtype=_F64, k=1), Sample([], sizes=(3, 2), dtype=_F64, k=-1)],
+    errors=lambda: [ErrorInput(lambda: eye(2, dtype="text"), TypeError, "dtype must be one of")],
+)
+size_ = Record(
+    "size_tensor",
+    attrs=("dtype",),
+    derivative=_NO_OPERAND,
+    reference=lambda *, sizes, dtype: numpy.array(sizes[0], ALL[dtype].numpy),
+    samples=lambda: [Sample([], sizes=(3,), dtype=_F64)],
+    errors=lambda: [ErrorInput(lambda: size_tensor("text"), TypeError, "a size must be an integer")],  # type: ignore[arg-type]
+)
+empty_ = Record(
+    "empty",
+    attrs=("dtype",),
+    derivative=_NO_OPERAND,
+    errors=lambda: [ErrorInput(lambda: empty((2,), dtype="text"), TypeError, "dtype must be one of")],
+)
 
 
 def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None) -> Tensor:
@@ -63,7 +85,13 @@ def empty_like(x: Any, /, *, dtype: Any = None) -> Tensor:
 
 # ---- one value everywhere
 
-full_ = Record("full", adjoint=lambda g, x, *, sizes: sum_to(g, sizes=()))
+full_ = Record(
+    "full",
+    adjoint=lambda g, x, *, sizes: sum_to(g, sizes=()),
+    reference=lambda x, *, sizes: numpy.full(sizes, x),
+    samples=lambda: [Sample([numpy.array(1.5)], sizes=(2, 3)), Sample([numpy.array(1.5)], sizes=())],
+    errors=lambda: [ErrorInput(lambda: full((2,), [1.0, 2.0]), ValueError, "fill_value must be a scalar")],
+)
 
 
 def full(shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None) -> Tensor:

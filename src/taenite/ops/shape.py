@@ -6,16 +6,32 @@ Sizes are operands of these primitives (``sizes=``), axes are attributes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import pairwise
 from typing import Any
+
+import numpy
 
 from taenite._core import Tensor
 from taenite.ops.convert import as_shape, asarray, normal_axes, normal_axis, promoted
-from taenite.primitive import Record
+from taenite.primitive import ErrorInput, Record, Sample
+
+_X = numpy.linspace(-1.0, 2.0, 24).reshape(2, 3, 4)
+_EMPTY = numpy.zeros((0, 3))
 
 # ---- reshape, transpose
 
-reshape_ = Record("reshape", adjoint=lambda g, x, *, sizes: reshape_(g, sizes=x.shape))
+reshape_ = Record(
+    "reshape",
+    adjoint=lambda g, x, *, sizes: reshape_(g, sizes=x.shape),
+    reference=lambda x, *, sizes: x.reshape(sizes),
+    samples=lambda: [
+        Sample([_X], sizes=(4, 6)),
+        Sample([_X.T], sizes=(6, -1)),
+        Sample([_X[:, ::-1, :1]], sizes=(2, 1, 3)),
+        Sample([_EMPTY], sizes=(3, 0)),
+    ],
+    errors=lambda: [ErrorInput(lambda: reshape(_X, (5, -1)), ValueError, "cannot have the shape (5, -1)")],
+)
 
 
 def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
@@ -29,12 +45,24 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
     return reshape_(asarray(x), sizes=as_shape(shape))
 
 
+def reshape_method(x: Tensor, *shape: Any) -> Tensor:
+    """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
+    return reshape_(x, sizes=as_shape(shape[0]) if len(shape) == 1 else shape)
+
+
 def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
     return tuple(perm.index(axis) for axis in range(len(perm)))
 
 
 transpose = Record(
-    "transpose", attrs=("perm",), adjoint=lambda g, x, *, sizes, perm: transpose(g, perm=_inverse(perm))
+    "transpose",
+    attrs=("perm",),
+    adjoint=lambda g, x, *, sizes, perm: transpose(g, perm=_inverse(perm)),
+    reference=lambda x, *, perm: x.transpose(perm),
+    samples=lambda: [Sample([_X], perm=(2, 0, 1)), Sample([numpy.array(1.5)], perm=())],
+    errors=lambda: [
+        ErrorInput(lambda: transpose(asarray(_X), perm=(0, 1)), ValueError, "a permutation of 3 axes")
+    ],
 )
 
 
@@ -48,6 +76,18 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
     if len(axes) != x.ndim:
         raise ValueError(f"permute_dims: axes must name each of {x.ndim} axes once, got {tuple(axes)}.")
     return transpose(x, perm=normal_axes(axes, x.ndim, "permute_dims"))
+
+
+def transpose_method(x: Tensor, *axes: Any) -> Tensor:
+    """``x.transpose(1, 0)``, ``x.transpose((1, 0))``, or without axes all of them reversed."""
+    if not axes:
+        return reversed_axes(x)
+    return permute_dims(x, axes if isinstance(axes[0], int) else axes[0])
+
+
+def reversed_axes(x: Tensor) -> Tensor:
+    """``x.T``: a view with the axes in reverse order."""
+    return transpose(x, perm=tuple(range(x.ndim))[::-1])
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
@@ -96,7 +136,27 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Tensor:
 
 # ---- broadcasting and its adjoint
 
-sum_to = Record("sum_to", adjoint=lambda g, x, *, sizes: broadcast(g, x.shape))
+
+def _sum_to(x: Any, *, sizes: tuple[int, ...]) -> Any:
+    lead = x.ndim - len(sizes)
+    kept = tuple(i for i, n in enumerate(sizes) if n == 1 and x.shape[lead + i] != 1)
+    return x.sum(axis=tuple(range(lead))).sum(axis=kept, keepdims=True)
+
+
+sum_to = Record(
+    "sum_to",
+    adjoint=lambda g, x, *, sizes: broadcast(g, x.shape),
+    reference=_sum_to,
+    samples=lambda: [
+        Sample([_X], sizes=(3, 1)),
+        Sample([_X], sizes=()),
+        Sample([_X.T], sizes=(4, 3, 2)),
+        Sample([_EMPTY], sizes=(1, 3)),
+    ],
+    errors=lambda: [
+        ErrorInput(lambda: sum_to(asarray(_X), sizes=(2,)), ValueError, "does not reduce to (2,)")
+    ],
+)
 
 
 def _unbroadcast(g: Tensor, x: Tensor, *, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
@@ -106,7 +166,26 @@ def _unbroadcast(g: Tensor, x: Tensor, *, sizes: tuple[int, ...], axes: tuple[in
     return reshape_(sum_to(g, sizes=tuple(kept)), sizes=x.shape)
 
 
-broadcast_in_dim = Record("broadcast_in_dim", attrs=("axes",), adjoint=_unbroadcast)
+def _broadcast_in_dim(x: Any, *, sizes: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    kept = [1] * len(sizes)
+    for axis, n in zip(axes, x.shape, strict=True):
+        kept[axis] = n
+    return numpy.broadcast_to(x.reshape(kept), sizes)
+
+
+broadcast_in_dim = Record(
+    "broadcast_in_dim",
+    attrs=("axes",),
+    adjoint=_unbroadcast,
+    reference=_broadcast_in_dim,
+    samples=lambda: [
+        Sample([_X[:, :1]], sizes=(2, 5, 3, 4), axes=(0, 2, 3)),
+        Sample([numpy.array(2.0)], sizes=(2, 3), axes=()),
+    ],
+    errors=lambda: [
+        ErrorInput(lambda: broadcast_to(_X, (2, 3, 5)), ValueError, "does not broadcast to (2, 3, 5)"),
+    ],
+)
 
 
 def broadcast(x: Tensor, shape: Sequence[int]) -> Tensor:
@@ -204,16 +283,81 @@ def flatten(x: Any, /) -> Tensor:
 
 # ---- slices
 
+
+def _cuts_of(sizes: tuple[int, ...], drop: tuple[int, ...]) -> tuple[Any, ...]:
+    """The NumPy index of a slice that is given as start, count and step of each axis."""
+    out: list[Any] = []
+    for axis, (start, count, step) in enumerate(zip(sizes[::3], sizes[1::3], sizes[2::3], strict=True)):
+        end = start + count * step
+        out.append(start if axis in drop else slice(start, None if end < 0 else end, step))
+    return tuple(out)
+
+
+def _slice_scatter(g: Any, *, sizes: tuple[int, ...], drop: tuple[int, ...]) -> Any:
+    n = len(sizes) // 4
+    out = numpy.zeros(sizes[:n], g.dtype)
+    out[_cuts_of(sizes[n:], drop)] = g
+    return out
+
+
+def _slice_update(x: Any, v: Any, *, sizes: tuple[int, ...], drop: tuple[int, ...]) -> Any:
+    out = x.copy()
+    out[_cuts_of(sizes, drop)] = v
+    return out
+
+
+_CUT = (0, 2, 1, 2, 2, -1, 1, 1, 1)  # _X[0:2, 2:0:-1, 1]
+
 slice_ = Record(
     "slice",
     attrs=("drop",),
     adjoint=lambda g, x, *, sizes, drop: slice_scatter(g, drop=drop, sizes=(*x.shape, *sizes)),
+    reference=lambda x, *, sizes, drop: x[_cuts_of(sizes, drop)],
+    samples=lambda: [
+        Sample([_X], sizes=_CUT, drop=(2,)),
+        Sample([_X], sizes=(0, 0, 1, 0, 3, 1, 0, 4, 1), drop=()),
+    ],
+    errors=lambda: [
+        ErrorInput(lambda: slice_(asarray(_X[0, 0]), drop=(), sizes=(2, 3, 1)), IndexError, "do not fit")
+    ],
 )
 slice_scatter = Record(
     "slice_scatter",
     attrs=("drop",),
     adjoint=lambda g, x, *, sizes, drop: slice_(g, drop=drop, sizes=sizes[len(sizes) // 4 :]),
+    reference=_slice_scatter,
+    samples=lambda: [Sample([_X[0:2, 2:0:-1, 1]], sizes=(*_X.shape, *_CUT), drop=(2,))],
+    errors=lambda: [
+        ErrorInput(
+            lambda: slice_scatter(asarray(_X), drop=(2,), sizes=(*_X.shape, *_CUT)),
+            ValueError,
+            "the slice has the shape",
+        )
+    ],
 )
+slice_update = Record(
+    "slice_update",
+    attrs=("drop",),
+    adjoint=(
+        lambda g, x, v, *, sizes, drop: slice_update(
+            g, broadcast_in_dim(_zero(g), axes=(), sizes=v.shape), drop=drop, sizes=sizes
+        ),
+        lambda g, x, v, *, sizes, drop: slice_(g, drop=drop, sizes=sizes),
+    ),
+    reference=_slice_update,
+    samples=lambda: [Sample([_X, _X[0:2, 2:0:-1, 1] + 2], sizes=_CUT, drop=(2,))],
+    errors=lambda: [
+        ErrorInput(
+            lambda: slice_update(asarray(_X), asarray(_X), drop=(2,), sizes=_CUT),
+            ValueError,
+            "the slice has the shape",
+        )
+    ],
+)
+
+
+def _zero(like: Tensor) -> Tensor:
+    return asarray(0.0, dtype=like.dtype)
 
 
 def slice_axis(x: Tensor, axis: int, start: int, count: int, step: int = 1) -> Tensor:
@@ -244,7 +388,7 @@ def split(x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0)
     x = asarray(x)
     axis = normal_axis(axis, x.ndim, "split")
     cuts = [0, *_cuts(x.shape[axis], indices_or_sections), x.shape[axis]]
-    return [slice_axis(x, axis, a, max(b - a, 0)) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [slice_axis(x, axis, a, max(b - a, 0)) for a, b in pairwise(cuts)]
 
 
 def _cuts(size: int, given: int | Sequence[int]) -> list[int]:
@@ -271,16 +415,20 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
 # ---- concatenation
 
 
-def _split_back(g: Tensor, *operands: Tensor, sizes: tuple[int, ...], axis: int) -> tuple[Tensor, ...]:
-    counts = [x.shape[axis] for x in operands]
-    starts = accumulate(counts, initial=0)
-    return tuple(slice_axis(g, axis, start, count) for start, count in zip(starts, counts, strict=False))
+def _part(g: Tensor, *operands: Tensor, sizes: Any, axis: int, operand: int = 0) -> Tensor:
+    start = sum(x.shape[axis] for x in operands[:operand])
+    return slice_axis(g, axis, start, operands[operand].shape[axis])
 
 
 concatenate = Record(
     "concatenate",
     attrs=("axis",),
-    vjp=lambda g, x, y, *, need, sizes, axis: _split_back(g[0], *x, sizes=sizes, axis=axis),
+    adjoint=_part,
+    reference=lambda *x, axis: numpy.concatenate(x, axis),
+    samples=lambda: [Sample([_X, _X[:, :1], _X[:, ::-1]], axis=1), Sample([_X], axis=0)],
+    errors=lambda: [
+        ErrorInput(lambda: concat([_X, _X[:1]], axis=1), ValueError, "shapes must agree except along axis 1")
+    ],
 )
 
 
@@ -377,15 +525,36 @@ def repeat(x: Any, repeats: int, /, *, axis: int | None = None) -> Tensor:
 
 # ---- diagonals and triangles
 
+
+def _diagonal_scatter(g: Any, *, sizes: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
+    out = numpy.zeros(sizes, g.dtype)
+    view = numpy.diagonal(out, offset, axis1, axis2)
+    view.flags.writeable = True
+    view[...] = g
+    return out
+
+
 diagonal_ = Record(
     "diagonal",
     attrs=("offset", "axis1", "axis2"),
     adjoint=lambda g, x, *, sizes, **where: diagonal_scatter(g, sizes=x.shape, **where),
+    reference=lambda x, *, offset, axis1, axis2: numpy.diagonal(x, offset, axis1, axis2),
+    samples=lambda: [Sample([_X], offset=1, axis1=0, axis2=2), Sample([_X], offset=-1, axis1=1, axis2=2)],
+    errors=lambda: [ErrorInput(lambda: diagonal(_X, axis1=0, axis2=0), IndexError, "two different axes")],
 )
 diagonal_scatter = Record(
     "diagonal_scatter",
     attrs=("offset", "axis1", "axis2"),
     adjoint=lambda g, x, *, sizes, **where: diagonal_(g, **where),
+    reference=_diagonal_scatter,
+    samples=lambda: [Sample([_X[0, :2, :2]], sizes=(2, 2, 3), offset=1, axis1=1, axis2=2)],
+    errors=lambda: [
+        ErrorInput(
+            lambda: diagonal_scatter(asarray(_X), offset=0, axis1=0, axis2=1, sizes=(2, 2)),
+            ValueError,
+            "the diagonal has",
+        )
+    ],
 )
 
 
@@ -415,8 +584,23 @@ def diag(x: Any, /, *, k: int = 0) -> Tensor:
     return diagonal_scatter(x, offset=k, axis1=0, axis2=1, sizes=(n, n))
 
 
-tril_ = Record("tril", attrs=("k",), adjoint=lambda g, x, *, sizes, k: tril_(g, k=k))
-triu_ = Record("triu", attrs=("k",), adjoint=lambda g, x, *, sizes, k: triu_(g, k=k))
+def _triangle(name: str, reference: Any) -> Record:
+    def rule(g: Tensor, x: Tensor, *, sizes: Any, k: int) -> Tensor:
+        return record(g, k=k)  # type: ignore[no-any-return]
+
+    record = Record(
+        name,
+        attrs=("k",),
+        adjoint=rule,
+        reference=lambda x, *, k: reference(x, k),
+        samples=lambda: [Sample([_X], k=1), Sample([_X.swapaxes(1, 2)], k=-1)],
+        errors=lambda: [ErrorInput(lambda: record(asarray(_X[0, 0]), k=0), ValueError, "a matrix is needed")],
+    )
+    return record
+
+
+tril_ = _triangle("tril", numpy.tril)
+triu_ = _triangle("triu", numpy.triu)
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:

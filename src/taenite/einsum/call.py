@@ -1,0 +1,94 @@
+"""The public functions. Plans are cached by equation and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, update_wrapper
+from typing import Any
+
+from taenite import _core
+from taenite._core import Tensor
+from taenite.einsum.parse import Equation, interleaved, parse, parse_lists
+from taenite.einsum.path import Path
+from taenite.einsum.plan import Plan, make_plan
+from taenite.ops.convert import asarray, promoted
+
+
+@lru_cache(1024)
+def _cached_plan(
+    equation: Equation, shapes: tuple[tuple[int, ...], ...], strict: bool, optimize: Any
+) -> Plan:
+    return make_plan(equation, shapes, strict, optimize)
+
+
+def _plan(equation: Equation, shapes: tuple[tuple[int, ...], ...], strict: bool, optimize: Any) -> Plan:
+    hashable = isinstance(optimize, (str, bool)) and all(type(n) is int for shape in shapes for n in shape)
+    return (_cached_plan if hashable else make_plan)(equation, shapes, strict, optimize)
+
+
+def _read(arguments: Sequence[Any]) -> tuple[list[Tensor], Equation]:
+    if not arguments:
+        raise TypeError("einsum: an equation and its operands are needed, got nothing.")
+    if isinstance(arguments[0], str):
+        tensors = [asarray(x) for x in arguments[1:]]
+        return tensors, parse(arguments[0], tuple(x.ndim for x in tensors))
+    operands, terms, output = interleaved(arguments)
+    tensors = [asarray(x) for x in operands]
+    return tensors, parse_lists(terms, output, tuple(x.ndim for x in tensors))
+
+
+def _einsum(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Tensor:
+    """Sums of products over labelled axes: ``einsum("ij,jk->ik", a, b)``, ``einsum(a, [0, 1], b, [1, 2])``.
+
+    ``optimize``: ``"auto"``, ``"greedy"``, ``"optimal"``, False (from left to right), a path, a function that
+    finds one (opt_einsum's do), or a :class:`Plan`. With ``strict=False``, labels of size 1 broadcast. The result
+    has the dtype that the operands promote to; integers wrap in it.
+
+    >>> tn.einsum("ij,j->i", tn.eye(2), tn.asarray([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    tensors, equation = _read(arguments)
+    if isinstance(optimize, Plan):
+        if optimize.equation != equation:
+            raise ValueError(f"einsum: the plan is for {optimize.equation}, the call for {equation}.")
+        return optimize(*tensors)
+    plan = _plan(equation, tuple(tuple(x.shape) for x in tensors), strict, optimize)
+    if isinstance(arguments[0], str) and len(tensors) == 2:
+        _remember(arguments[0], plan)
+    return plan.run(promoted(*tensors))
+
+
+def _remember(equation: str, plan: Plan) -> None:
+    """Lets the native function take such a call next time, if it is one product and nothing else."""
+    (step,) = plan.steps
+    plain = plan.prepared == [*plan.equation.inputs] and plan.result == plan.equation.output
+    if plain and step.operands == (0, 1):
+        _core.remember_product(equation, *map(len, step.labels), *step.contract, *step.batch)
+
+
+einsum = update_wrapper(_core.make_einsum(_einsum), _einsum)
+einsum.__name__ = einsum.__qualname__ = "einsum"
+
+
+def einsum_plan(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Plan:
+    """The plan for an equation and shapes (or tensors): it prints itself, and is called with tensors.
+
+    >>> plan = tn.einsum_plan("ij,jk,kl->il", (2, 3), (3, 4), (4, 5))
+    >>> plan(tn.ones((2, 3)), tn.ones((3, 4)), tn.ones((4, 5))).shape
+    (2, 5)
+    """
+    if not arguments or not isinstance(arguments[0], str):
+        raise TypeError("einsum_plan: the first argument must be an equation such as 'ij,jk->ik'.")
+    shapes = tuple(tuple(s.shape) if hasattr(s, "shape") else tuple(s) for s in arguments[1:])
+    return make_plan(parse(arguments[0], tuple(map(len, shapes))), shapes, strict, optimize)
+
+
+def einsum_path(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> tuple[Path, str]:
+    """The path, and the plan as text.
+
+    >>> tn.einsum_path("ij,jk->ik", tn.eye(2), tn.eye(2))[0]
+    [(0, 1)]
+    """
+    tensors, equation = _read(arguments)
+    plan = make_plan(equation, [tuple(x.shape) for x in tensors], strict, optimize)
+    return plan.path, str(plan)
