@@ -159,7 +159,7 @@ void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m) {
   tensor.def("backward", backward_from, nb::arg("seed") = nb::none(), nb::arg("retain_graph") = false);
   tensor.def("detach", [](const Value& x) {
     Value out = x;
-    while (out.kind == Value::Kind::Tracked && out.level == 0) out = out.lower();
+    while (out.kind == Value::Kind::Tracked || out.kind == Value::Kind::Dual) out = out.lower();
     return wrap(std::move(out));
   });
   tensor.def_prop_ro("requires_grad", [](const Value& x) {

@@ -85,9 +85,10 @@ void run_traced(const Request& r, Value* out, const Value& top) {
 
 // --- Tracked ----------------------------------------------------------------------------------------------
 
-// Whether no operand wraps more than a plain tensor.
-bool flat(Operands in) {
-  return std::none_of(in.begin(), in.end(), [](const Value* v) { return v->box; });
+// Whether all operands are plain one level down.
+bool flat(Operands in, int level) {
+  return std::none_of(in.begin(), in.end(),
+                      [=](const Value* v) { return v->box || (!v->plain() && v->level != level); });
 }
 
 // The outputs of the call one level down, as plain tensors where that is all there is.
@@ -174,7 +175,7 @@ void run_tracked(const Request& r, Value* out, int level) {
   numbers_of(r.sizes, numbers);
   const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
   if (!rule || rule->constant) return bind(r.p, Lowered(r.in, level).at, r.attrs, r.sizes, r.mask, out);
-  if (flat(r.in)) {
+  if (flat(r.in, level)) {
     Flat call(r, Call{tensors, r.attrs, numbers, rule->widened});
     record(r, out, level, need, *rule, call);
   } else {

@@ -29,7 +29,7 @@ def gp_log_marginal(ops: Any, log_params: Any, x: Any, y: Any, eye: Any) -> Any:
 
 
 def ising_plaquette() -> list[list[list[list[float]]]]:
-    """Sum of the four bonds of a plaquette, for every state of its spins: ln of the first tensor over beta."""
+    """Sum of the four bonds of a plaquette, for every state of its spins: ln of the first tensor / beta."""
     spins = (1.0, -1.0)
     return [[[[a * b + b * c + c * d + d * a for d in spins] for c in spins] for b in spins] for a in spins]
 
@@ -116,7 +116,7 @@ def taenite_ops(tn: Any) -> SimpleNamespace:
         diagonal=tn.linalg.diagonal,
         einsum=tn.einsum,
         cholesky=tn.linalg.cholesky,
-        solve_lower=lambda a, b: tn.linalg.solve_triangular(a, b, lower=True),
+        solve_lower=lambda a, b: tn.linalg.solve_triangular(a, b, upper=False),
         svd=lambda a: tn.linalg.svd(a, full_matrices=False),
     )
 
