@@ -14,6 +14,7 @@ from taenite.bench.worker import Worker, private_stdout, serve
 
 class Backend:
     name = "fake"
+    compiles = False
 
     def prepare(self, row, fixture):
         print("noise on standard output must not reach the protocol")

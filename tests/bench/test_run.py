@@ -186,7 +186,7 @@ def test_a_crash_costs_one_row_and_the_worker_is_replaced(monkeypatch):
         if not doomed:
             doomed.append(str(result.row))
             team.client("numpy")._process.kill()
-        original(self, team, result, path, checked)
+        return original(self, team, result, path, checked)
 
     monkeypatch.setattr(run.Driver, "prepare", killing)
     survey = run.run(settings("solve 64x64,rhs=1"), Silent())

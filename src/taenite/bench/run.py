@@ -15,7 +15,7 @@ from . import cases, machine
 from .case import Check, Disagreement, Row, Unavailable, rows
 from .client import Client, RowFailed, WorkerDied, environment, worker_command
 from .schedule import balanced_orders, shuffled
-from .survey import WARM_BELOW_NS, Block, Result, Settings, Survey, plan, visits
+from .survey import PLAINLY_LONG_NS, WARM_BELOW_NS, Block, Result, Settings, Survey, plan, visits
 from .worker import load_fixture, save_fixture
 
 assert cases.__all__
@@ -148,23 +148,29 @@ class Driver:
     def set_up(self, team: Team, alive: Sequence[Result], path: Path, generation: int) -> None:
         for result in alive:
             with failures(result):
-                self.prepare(team, result, path, checked=generation == 0)
+                estimate_ns = self.prepare(team, result, path, checked=generation == 0)
                 if generation == 0:
                     self.verify(result, self.fixtures.check(result.row))
-                    self.calibrate(team, result)
+                    self.calibrate(team, result, estimate_ns)
 
-    def prepare(self, team: Team, result: Result, path: Path, checked: bool) -> None:
+    def prepare(self, team: Team, result: Result, path: Path, checked: bool) -> int | None:
+        """Set a row up and call it once; the time of that call, unless compilation is a part of it."""
         outputs = str(self.directory / "outputs.npz") if checked else None
         reply = team.ask(result.backend, "prepare", row=result.row.key, fixture=str(path), outputs=outputs)
         result.setup_ns.append(reply["setup_ns"])
         result.first_call_ns.append(reply["first_call_ns"])
+        return None if reply["compiled"] else int(reply["first_call_ns"])
 
     def verify(self, result: Result, check: Check) -> None:
         with np.load(self.directory / "outputs.npz") as file:
             check(result.row.phase, [file[name] for name in file.files])
 
-    def calibrate(self, team: Team, result: Result) -> None:
+    def calibrate(self, team: Team, result: Result, estimate_ns: int | None) -> None:
+        """Plan the readings of a row; one that is plainly long is not called once more to learn it."""
         profile = self.settings.profile
+        if estimate_ns is not None and estimate_ns > PLAINLY_LONG_NS:
+            result.plan = plan(profile, 1, estimate_ns)
+            return
         reply = team.ask(result.backend, "calibrate", interval_ns=profile.interval_ns)
         result.plan = plan(profile, reply["batch"], reply["call_ns"])
 

@@ -29,9 +29,11 @@ class Profile:
 
 
 PROFILES = {
-    "quick": Profile("quick", 3, 2, 25_000_000, 500_000, 20, 40_000_000),
+    "quick": Profile("quick", 3, 2, 16_000_000, 500_000, 20, 40_000_000),
     "full": Profile("full", 5, 6, 200_000_000, 2_000_000, 60, 2_000_000_000),
 }
+
+PLAINLY_LONG_NS = 150_000_000
 
 WARM_BELOW_NS = 5_000_000
 """Rows faster than this get one call before each visit that is not read: the caches are another backend's."""

@@ -91,7 +91,11 @@ class Worker:
         if outputs is not None:
             with Path(outputs).open("wb") as file:
                 np.savez(file, *prepared.to_numpy(first))
-        return {"setup_ns": ready - start, "first_call_ns": done - ready}
+        return {
+            "setup_ns": ready - start,
+            "first_call_ns": done - ready,
+            "compiled": self.adapter.compiles,
+        }
 
     def calibrate(self, interval_ns: int) -> Reply:
         with collector_off():

@@ -31,6 +31,8 @@ class Adapter(Protocol):
     """One backend. Constructed once per worker process, after the process has been pinned."""
 
     name: str
+    compiles: bool
+    """Whether the first call of a row includes its compilation, and so says nothing about the others."""
 
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
         """Move the fixture, trace and compile what needs it; nothing of this is timed."""

@@ -16,6 +16,7 @@ class Imperative(ABC):
     """A backend whose arrays are mutable leaves. Subclasses give the few calls in which libraries differ."""
 
     name: str
+    compiles = False
     xp: Any
 
     @abstractmethod

@@ -68,6 +68,7 @@ class Backend:
     """JAX, jitted, with 64-bit types, one device."""
 
     name = "jax"
+    compiles = True
 
     def __init__(self, threads: int) -> None:
         self.threads = threads

@@ -18,6 +18,7 @@ class Backend:
     """NumPy as installed; its BLAS takes its thread count from the worker's environment."""
 
     name = "numpy"
+    compiles = False
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
