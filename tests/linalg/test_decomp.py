@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import taenite as tn
+from taenite import _core
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [(4, 4), (5, 3), (3, 5), (2, 3, 6, 4), (1, 1), (7, 1), (1, 7), (40, 40), (33, 65)]
@@ -122,6 +123,21 @@ def test_residuals_in_every_layout(dtype, shape):
 def test_stacks_of_small_matrices(dtype, shape):
     for a in layouts(matrix(shape, dtype)):
         check_all(a)
+
+
+@pytest.fixture
+def simd_target(request):
+    selected = _core.simd_target()
+    assert _core.select_simd_target(request.param)
+    yield request.param
+    _core.select_simd_target(selected)
+
+
+@pytest.mark.parametrize("simd_target", _core.simd_targets(), indirect=True)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_stacks_of_small_matrices_on_every_simd_target(dtype, simd_target):
+    for shape in SMALL_STACKS:
+        check_all(matrix(shape, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

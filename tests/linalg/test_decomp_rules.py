@@ -1,4 +1,4 @@
-"""Derivatives of svd, eigh and qr: ties, zeros, gauges, modes, and the values that are known in closed form."""
+"""Derivatives of svd, eigh and qr: ties, zeros, gauges, modes, and values that are known in closed form."""
 
 import warnings
 
