@@ -15,6 +15,7 @@ namespace tn {
   void fill_complex_math(KernelTable& table);   \
   void fill_small_matrices(KernelTable& table); \
   void fill_contractions(KernelTable& table);   \
+  void fill_small_lu(KernelTable& table);       \
   }
 TN_DECLARE_TARGET(generic)
 #if defined(TN_HAVE_X86_TARGETS)
@@ -40,6 +41,7 @@ struct Target {
     target::fill_complex_math(t);   \
     target::fill_small_matrices(t); \
     target::fill_contractions(t);   \
+    target::fill_small_lu(t);       \
   }
 
 const Target kTargets[] = {

@@ -125,6 +125,17 @@ struct MatMul {
 };
 using MatMulFn = void (*)(const MatMul&);
 
+// n x n up to kSmallCols, as above; matrices that are singular to working precision are not done.
+struct SmallLuKernels {
+  // lu column-major; n pivots as LAPACK's for each matrix, pivot_stride apart.
+  void (*lu)(const SmallMatrices&, void* lu, int32_t* pivots, int pivot_stride, bool* done);
+  // Row-major.
+  void (*inverse)(const SmallMatrices&, void* inverse, bool* done);
+  // x (column-major) = A^-1 b or A^-T b from lu, column-major without gaps, and its pivots.
+  void (*solve)(const SmallMatrices& lu, const int32_t* const* pivots, bool transposed,
+                const SmallMatrices& b, void* x);
+};
+
 struct KernelTable {
   const char* name;
   UnaryFn unary[kUnaryOps][kDTypes];
@@ -153,6 +164,7 @@ struct KernelTable {
   TransposeFn transpose2d[kItemSizes];  // y[j * ldy + i] = x[i * ldx + j], i < rows, j < cols; ld in elements
 
   SmallKernels small[2];  // float32, float64
+  SmallLuKernels small_lu[2];
 
   UnaryFn at(UnaryOp op, DType t) const { return unary[int(op)][int(t)]; }
   const BinaryKernels& at(BinaryOp op, DType t) const { return binary[int(op)][int(t)]; }

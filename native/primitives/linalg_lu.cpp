@@ -1,5 +1,6 @@
 #include "primitives/linalg_lu.h"
 
+#include "primitives/linalg_small.h"
 #include "providers/lapack.h"
 
 namespace tn::linalg {
@@ -28,15 +29,25 @@ int64_t factor_one(const Matrices<T>& a, int64_t i, const Matrices<T>& to, int32
   return info;
 }
 
+// Which matrices of a stack of small ones the kernels could factor.
+template <class T>
+void factor_small(const Matrices<T>& a, Factored* f, bool* done) {
+  const SmallStack<T> stack(a);
+  small_lu_kernels<T>().lu(stack, f->lu.data, f->pivots.as<int32_t>(), static_cast<int>(a.rows + 1), done);
+}
+
 template <class T>
 void factor_all(const Matrices<T>& a, Estimate estimate, Factored* f) {
   const int64_t n = a.rows;
-  const bool transposed = a.transposed();
+  const bool small = is_small_stack(a), transposed = !small && a.transposed();
   const Matrices<T> from = transposed ? a.transpose() : a, to = matrices<T>(f->lu);
   IllConditioned* ill = estimate == Estimate::yes ? &f->ill : nullptr;
+  Scratch flags(small ? a.count() : 0);
+  bool* done = flags.as<bool>();
+  if (small) factor_small(a, f, done);
   for (int64_t i = 0; i < a.count(); ++i) {
     int32_t* pivots = f->pivots.as<int32_t>() + i * (n + 1);
-    const int64_t info = n == 0 ? 0 : factor_one(from, i, to, pivots, ill);
+    const int64_t info = n == 0 || (small && done[i]) ? 0 : factor_one(from, i, to, pivots, ill);
     pivots[n] = transposed;
     f->info.as<int32_t>()[i] = static_cast<int32_t>(info);
     f->failure.note(i, info);
@@ -66,6 +77,21 @@ void solve_all(const Matrices<T>& lu, const Matrices<int32_t>& pivots, int64_t r
     lapack::lu_solve(trans, n, run * b.cols, lu[i], n, p, out, n);
     if (flip) conjugate(out, run * size);
   }
+}
+
+template <class T>
+void solve_small(const Matrices<T>& lu, const Matrices<int32_t>& pivots, bool transposed,
+                 const Matrices<T>& b, T* x) {
+  const SmallStack<T> factors(lu), right(b);
+  Scratch swaps(b.count() * sizeof(void*));
+  auto* p = swaps.as<const int32_t*>();
+  for (int64_t i = 0; i < b.count(); ++i) p[i] = pivots[i];
+  small_lu_kernels<T>().solve(factors, p, transposed != (p[0][b.rows] != 0), right, x);
+}
+
+template <class T>
+bool solves_small(const Matrices<T>& lu, const Matrices<T>& b) {
+  return is_small_stack(lu) && lu.count() == b.count() && lu.row_stride == 1 && lu.col_stride == lu.rows;
 }
 
 template <class T>
@@ -120,7 +146,10 @@ void solve_factored(const Tensor& lu, const Tensor& pivots, Op op, const Tensor&
     const Matrices<int32_t> swaps = columns<int32_t>(pivots);
     const int64_t run = shared_run(lu, from.count());
     Unlocked unlocked(worth_unlocking(from.count() * from.rows * from.rows * from.cols));
-    solve_all(factors, swaps, run, op, from, x.as<T>());
+    if (solves_small(factors, from))
+      solve_small(factors, swaps, op.transposed, from, x.as<T>());
+    else
+      solve_all(factors, swaps, run, op, from, x.as<T>());
   });
 }
 
@@ -136,6 +165,21 @@ Tensor invert_factored(const Tensor& lu, const Tensor& pivots, Op op) {
     invert_all(factors, swaps, op.conjugated, y.as<T>());
   });
   return y;
+}
+
+bool invert_small(const Tensor& a, Tensor* y) {
+  bool all = false;
+  visit_inexact(a.dtype, [&]<class T>(Type<T>) {
+    const Matrices<T> from = matrices<T>(a);
+    if (!is_small_stack(from)) return;
+    *y = empty(a.dtype, a.shape());
+    Scratch flags(from.count());
+    bool* done = flags.as<bool>();
+    Unlocked unlocked(worth_unlocking(from.count() * from.rows * from.rows * from.rows));
+    small_lu_kernels<T>().inverse(SmallStack<T>(from), y->data, done);
+    all = std::all_of(done, done + from.count(), [](bool d) { return d; });
+  });
+  return all;
 }
 
 void mark_failures(const Tensor& info, const Tensor& out, int trailing) {

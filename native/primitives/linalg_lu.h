@@ -39,6 +39,9 @@ void solve_factored(const Tensor& lu, const Tensor& pivots, Op op, const Tensor&
 // y = op(A)^-1 as a column-major or row-major stack.
 Tensor invert_factored(const Tensor& lu, const Tensor& pivots, Op op);
 
+// The inverses of a stack of small matrices, unless it is none, or one of them deserves a closer look.
+bool invert_small(const Tensor& a, Tensor* y);
+
 // NaN into every matrix (or vector, with one trailing axis) of `out` whose info is not 0.
 void mark_failures(const Tensor& info, const Tensor& out, int trailing = 2);
 

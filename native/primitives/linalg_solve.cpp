@@ -73,12 +73,21 @@ void infer_inv(const Call& c, Meta* out) {
   out[1] = {DType::I32, Dims(batch_of(a))};
 }
 
+// Where no matrix failed: out[0] holds the inverses of distinct matrices.
+void put_inverses(const Call& c, Tensor* out) {
+  out[0] = with_repeats(out[0], batch_of(*c.in[0]));
+  if (!c.wants(1)) return;
+  out[1] = empty(DType::I32, batch_of(*c.in[0]));
+  std::fill_n(out[1].as<int32_t>(), out[1].numel(), 0);
+}
+
 void inv(const Call& c, Tensor* out) {
   Meta meta[2];
   infer_inv(c, meta);
+  const auto batch = batch_of(*c.in[0]);
+  if (invert_small(without_repeats(*c.in[0]), &out[0])) return put_inverses(c, out);
   const Factored f = factor_square(*c.in[0]);
   if (c.attrs.scalar(0)) report("linalg.inv", f);
-  const auto batch = batch_of(*c.in[0]);
   if (c.wants(1)) out[1] = with_repeats(f.info, batch);
   if (!c.wants(0)) return;
   const Tensor y = invert_factored(f.lu, f.pivots, {});

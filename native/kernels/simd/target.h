@@ -35,6 +35,7 @@ void fill_real_math(KernelTable& table);
 void fill_complex_math(KernelTable& table);
 void fill_small_matrices(KernelTable& table);
 void fill_contractions(KernelTable& table);
+void fill_small_lu(KernelTable& table);
 }  // namespace tn::TN_TARGET
 
 namespace tn {
