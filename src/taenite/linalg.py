@@ -24,17 +24,9 @@ from taenite.dtypes import float64
 from taenite.ops.convert import asarray, promoted
 from taenite.ops.creation import eye
 from taenite.ops.linalg_decomp import eigh_, qr_, svd_
-from taenite.ops.linalg_solve import (
-    cholesky_,
-    det_,
-    inv_,
-    lu_factor_,
-    permute_rows,
-    slogdet_,
-    solve_,
-    solve_pos,
-    solve_triangular_,
-)
+from taenite.ops.linalg_lu import lu_factor_, permute_rows
+from taenite.ops.linalg_solve import det_, inv_, slogdet_, solve_
+from taenite.ops.linalg_triangular import cholesky_, solve_pos, solve_triangular_
 from taenite.ops.shape import broadcast_shapes, broadcast_to, slice_axis, tril_, triu_
 
 # ---- arguments

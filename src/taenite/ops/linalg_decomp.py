@@ -15,7 +15,7 @@ from taenite._core import Tensor
 from taenite.ops import linalg_samples
 from taenite.ops.convert import asarray
 from taenite.ops.elementwise import real
-from taenite.ops.linalg_solve import (
+from taenite.ops.linalg_triangular import (
     Operands,
     adjoint,
     conjugate,

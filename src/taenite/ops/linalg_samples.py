@@ -39,6 +39,27 @@ def with_eigenvalues(shape: tuple[int, ...], kind: str) -> Array:
     return (h + numpy.swapaxes(h, -1, -2).conj()) / 2
 
 
+def regular(shape: tuple[int, ...], kind: str) -> Array:
+    """Square, well conditioned, and so are its triangles."""
+    return noise(shape, kind) + 2 * shape[-1] * numpy.eye(shape[-1])
+
+
+def positive(shape: tuple[int, ...], kind: str) -> Array:
+    """Hermitian positive definite."""
+    x = noise(shape, kind)
+    return x @ numpy.swapaxes(x, -1, -2).conj() + shape[-1] * numpy.eye(shape[-1])
+
+
+SQUARES: tuple[tuple[int, ...], ...] = ((3, 3), (2, 4, 4), (2, 1, 2, 2), (1, 1), (0, 0), (5, 6, 6))
+
+
+def systems(make: Callable[[tuple[int, ...], str], Array]) -> Iterator[tuple[Array, Array]]:
+    """Matrices with right-hand sides: matrices and, every other time, vectors."""
+    for i, a in enumerate(of_kinds(make, SQUARES)):
+        trailing = (a.shape[-1],) if i % 4 > 1 else (a.shape[-1], 2)
+        yield a, noise((*a.shape[:-2], *trailing), a.dtype.kind, seed=13)
+
+
 def of_kinds(
     make: Callable[[tuple[int, ...], str], Array], shapes: Iterable[tuple[int, ...]]
 ) -> Iterator[Array]:
@@ -46,6 +67,18 @@ def of_kinds(
     for shape in shapes:
         for kind in KINDS:
             yield make(shape, kind)
+
+
+def not_square(call: Callable[[Any], object]) -> list[ErrorInput]:
+    """What every function of square matrices refuses."""
+    bad = numpy.full((2, 2, 2), numpy.inf)
+    bad[0] = numpy.eye(2)
+    return [
+        ErrorInput(lambda: call(asarray(numpy.ones(3))), ValueError, "a must be square in its last two axes"),
+        ErrorInput(lambda: call(asarray(numpy.ones((2, 3)))), ValueError, "got shape (2, 3)"),
+        ErrorInput(lambda: call(asarray(numpy.eye(3, dtype=int))), TypeError, "got int64"),
+        ErrorInput(lambda: call(asarray(bad)), LinAlgError, "NaN or Inf at batch index 1"),
+    ]
 
 
 def refusals(call: Callable[[Any], object]) -> list[ErrorInput]:
