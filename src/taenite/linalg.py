@@ -357,8 +357,8 @@ def qr(a: Any, /, *, mode: str = "reduced") -> QRResult | Tensor:
 
     Q is m x min(m, n), or with ``mode="complete"`` m x m. The diagonal of R is real but may be negative.
 
-    >>> tn.linalg.qr([[3.0, 1.0], [4.0, 2.0]]).R.tolist()
-    [[-5.0, -2.2], [0.0, 0.4]]
+    >>> tn.linalg.qr([[1.0, 2.0], [0.0, 3.0]]).R.tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
     """
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"linalg.qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
