@@ -10,7 +10,7 @@ from taenite.bench.measure import Stopwatch
 
 assert cases.__all__
 
-BACKENDS = ("numpy", "jax", "torch")
+BACKENDS = ("eager", "numpy", "jax", "torch")
 SMALL = {
     "matmul_rect": (6, 20, 7),
     "solve": (16, 3),

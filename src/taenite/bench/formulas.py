@@ -79,10 +79,12 @@ def spectrum(ops: Any, tensor: Any) -> Any:
 
 def ising_cuts(numpy: Any, beta: float, bond: int, steps: int) -> Cuts:
     """The ranks that every step keeps for bond dimension `bond`, found by a run without derivatives."""
-    ops, cuts = numpy_ops(numpy), []
+    ops = numpy_ops(numpy)
+    cuts: list[tuple[int, int]] = []
     tensor = numpy.exp(beta * numpy.asarray(ising_plaquette()))
     for _ in range(steps):
-        cuts.append(tuple(rank_of(spectrum(ops, t), bond) for t in (tensor, tensor.transpose(0, 3, 2, 1))))
+        turned = tensor.transpose(0, 3, 2, 1)
+        cuts.append((rank_of(spectrum(ops, tensor), bond), rank_of(spectrum(ops, turned), bond)))
         tensor = trg_step(ops, tensor / abs(tensor).max(), cuts[-1])
     return tuple(cuts)
 
@@ -113,7 +115,7 @@ def taenite_ops(tn: Any) -> SimpleNamespace:
         abs=tn.abs,
         sum=lambda a, axis=None: tn.sum(a, axis=axis),
         max=tn.max,
-        diagonal=tn.linalg.diagonal,
+        diagonal=tn.diagonal,
         einsum=tn.einsum,
         cholesky=tn.linalg.cholesky,
         solve_lower=lambda a, b: tn.linalg.solve_triangular(a, b, upper=False),
