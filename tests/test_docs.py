@@ -60,7 +60,9 @@ class Rounding(doctest.OutputChecker):
 def run_examples(text, namespace):
     test = PARSER.get_doctest(text, namespace, "example", None, 0)
     said = []
-    doctest.DocTestRunner(Rounding(), optionflags=OPTIONS, verbose=False).run(test, out=said.append, clear_globs=False)
+    doctest.DocTestRunner(Rounding(), optionflags=OPTIONS, verbose=False).run(
+        test, out=said.append, clear_globs=False
+    )
     assert not said, "".join(said)
 
 
@@ -69,7 +71,9 @@ def test_docstring(text):
     run_examples(inspect.cleandoc(text), {"tn": tn, "np": np})
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name
+)
 def test_python_of_a_page(path, capsys, monkeypatch, tmp_path):
     """The blocks of a page are one program."""
     monkeypatch.chdir(tmp_path)
@@ -99,7 +103,9 @@ def test_public_name_is_documented(name, value):
     assert ">>>" in text or re.search(r"as for `\w+`", text), f"the docstring of {name} shows no example"
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name
+)
 def test_links_of_a_page_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
     missing = [link for link in links if not (path.parent / link).exists()]

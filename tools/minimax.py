@@ -1,7 +1,7 @@
 """Print the minimax polynomials of native/kernels/simd (Remez exchange in mpmath).
 
-Each entry of TABLE is a function g, its interval, a weight and a degree: the polynomial p minimises the largest
-weight(x) * |p(x) - g(x)|, and the weight makes that the relative error of the finished function. Run
+Each entry of TABLE is a function g, its interval, a weight and a degree: the polynomial p minimises the
+largest weight(x) * |p(x) - g(x)|, and the weight makes that the relative error of the finished function. Run
 `python tools/minimax.py [name ...]`; paste the output where the name is used.
 """
 

@@ -31,8 +31,8 @@ Tensor checked_indices(const Tensor& given, int64_t size, int64_t axis, const ch
   int64_t* index = out.as<int64_t>();
   for (int64_t i = 0, n = out.numel(); i < n; ++i) {
     if (index[i] < -size || index[i] >= size)
-      fail(ErrorKind::Index, who, ": index ", index[i], " is out of bounds for axis ", axis, " of size ", size,
-           ".");
+      fail(ErrorKind::Index, who, ": index ", index[i], " is out of bounds for axis ", axis, " of size ",
+           size, ".");
     if (index[i] < 0) index[i] += size;
   }
   return out;
@@ -105,8 +105,8 @@ void take(const Call& c, Tensor* out) {
 
 // ---- scatter_add: g, indices; sizes = shape; attrs axis. The adjoint of take.
 
-void check_gathered(const Call& c, std::span<const int64_t> shape, const Tensor& values, const Tensor& indices,
-                    const char* who) {
+void check_gathered(const Call& c, std::span<const int64_t> shape, const Tensor& values,
+                    const Tensor& indices, const char* who) {
   require_integers(indices, who);
   const Dims expected = gathered_shape(Dims(shape), axis_attr(c, Dims(shape), who), indices.shape());
   if (!(expected == values.shape()))
@@ -129,7 +129,8 @@ void scatter_add(const Call& c, Tensor* out) {
   visit(meta.dtype, [&]<class T>(Type<T>) { add_slabs(slabs, indices, values.as<const T>(), out->as<T>()); });
 }
 
-// ---- scatter_set: x, indices, values; attrs axis. A copy of x with values at the indices; the last one wins.
+// ---- scatter_set: x, indices, values; attrs axis. A copy of x with values at the indices; the last one
+// wins.
 
 void infer_scatter_set(const Call& c, Meta* out) {
   check_gathered(c, c.in[0]->shape(), *c.in[2], *c.in[1], "set");

@@ -72,8 +72,10 @@ bool can_export(const Value& x, int flags) {
   if (!x.plain()) return refuse("the tensor takes part in differentiation; use x.detach().");
   if ((flags & PyBUF_WRITABLE) && x.t.storage->readonly) return refuse("the tensor is read-only.");
   bool c = x.t.layout.is_c_contiguous(), f = x.t.layout.is_f_contiguous();
-  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) return refuse("the tensor is not C-contiguous.");
-  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f) return refuse("the tensor is not F-contiguous.");
+  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c)
+    return refuse("the tensor is not C-contiguous.");
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f)
+    return refuse("the tensor is not F-contiguous.");
   if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f)
     return refuse("the tensor is not contiguous.");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c) return refuse("the tensor needs strides.");

@@ -37,10 +37,11 @@ void bind_tensor(nb::module_& m) {
   m.def("promote", [](nb::handle a, nb::handle b) {
     return dtype_to_python(promote(dtype_from_python(a), dtype_from_python(b)));
   });
-  nb::class_<Value> tensor(m, "Tensor", nb::is_final(), nb::pooled(256), nb::type_slots(operator_slots()),
-                           "A dense array of one dtype with a shape and strides, alone or wrapped by transforms.\n\n"
-                           "`taenite.asarray` and its like make one. Operators and methods follow the Python array "
-                           "API standard.");
+  nb::class_<Value> tensor(
+      m, "Tensor", nb::is_final(), nb::pooled(256), nb::type_slots(operator_slots()),
+      "A dense array of one dtype with a shape and strides, alone or wrapped by transforms.\n\n"
+      "`taenite.asarray` and its like make one. Operators and methods follow the Python array "
+      "API standard.");
   tensor_type = tensor;
   tensor.def_prop_ro("shape", shape_to_python);
   tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });

@@ -39,7 +39,9 @@ class DType:
 _NAMES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float32", "float64", "complex64", "complex128")  # fmt: skip
 ALL = tuple(DType(name) for name in _NAMES)
-(bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128) = ALL
+(bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128) = (
+    ALL
+)
 _core.set_dtype_objects(list(ALL))
 _BY_NUMPY = {d.numpy: d for d in ALL}
 

@@ -137,7 +137,7 @@ class Record:
         if self.vjp is not None:
             yield from self.vjp(cotangents, operands, outputs, need=need, sizes=sizes, **attrs)
             return
-        rules = self.derivative if self.derivative is not None else self.adjoint
+        rules: Any = self.derivative if self.derivative is not None else self.adjoint
         if not isinstance(rules, tuple):
             rules = (rules,) * len(operands)
         (g,) = cotangents

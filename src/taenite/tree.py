@@ -1,4 +1,4 @@
-"""Trees of tensors: dicts, lists, tuples, named tuples, dataclasses registered with ``optree``, and ``None``."""
+"""Trees of tensors: dicts, lists, tuples, named tuples, ``None``, dataclasses registered with ``optree``."""
 
 from __future__ import annotations
 

@@ -98,7 +98,8 @@ def test_matches_einsum_at_sizes_of_a_provider(dtype):
 
 
 def plain(contract_a=(1,), contract_b=(0,), batch_a=(), batch_b=()):
-    return dict(contract_a=contract_a, contract_b=contract_b, batch_a=batch_a, batch_b=batch_b, conj_a=0, conj_b=0)
+    axes = {"contract_a": contract_a, "contract_b": contract_b, "batch_a": batch_a, "batch_b": batch_b}
+    return {**axes, "conj_a": 0, "conj_b": 0}
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])

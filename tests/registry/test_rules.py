@@ -95,7 +95,9 @@ def test_vjp_is_the_adjoint_of_jvp(record, sample):
     _, tangents = tn.jvp(case, tuple(case.primals), tuple(case.tangents))
     forward = inner(case.weights, tangents)
     reverse = inner(case.pulled(case.primals), case.tangents)
-    scale = sum(np.linalg.norm(w) * np.linalg.norm(as_numpy(t)) for w, t in zip(case.weights, tangents, strict=True))
+    scale = sum(
+        np.linalg.norm(w) * np.linalg.norm(as_numpy(t)) for w, t in zip(case.weights, tangents, strict=True)
+    )
     assert abs(forward - reverse) <= 1e-11 * max(scale, abs(forward))
 
 
@@ -113,7 +115,11 @@ def test_reverse_over_reverse_agrees_with_forward_over_reverse(record, sample):
     _, forward = tn.jvp(lambda *p: case.pulled(p), tuple(case.primals), tuple(case.tangents))
     _, pullback = tn.vjp(lambda *p: case.pulled(p), *case.primals)
     # The Hessian of <weights, f> is symmetric, so pulling the tangents back is the same product.
-    close(pullback(tuple(tn.asarray(t) for t in case.tangents)), [as_numpy(t) for t in forward], 10 * sample.rtol)
+    close(
+        pullback(tuple(tn.asarray(t) for t in case.tangents)),
+        [as_numpy(t) for t in forward],
+        10 * sample.rtol,
+    )
 
 
 def test_a_wrong_rule_is_found():

@@ -1,5 +1,5 @@
-"""``vjp``, ``jvp``, ``grad`` and ``value_and_grad``. Each opens a level (see ``native/tape/value.h``), so they
-nest in any order, over closures too, and never confuse their perturbations.
+"""``vjp``, ``jvp``, ``grad`` and ``value_and_grad``. Each opens a level (see ``native/tape/value.h``), so
+they nest in any order, over closures too, and never confuse their perturbations.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ def _matching(tree: Any, likes: list[Tensor], structure: Any, who: str, what: st
 class _Recording:
     """A function that ran once with tracked inputs, and the graph that it left."""
 
-    def __init__(self, f: Callable[..., Any], primals: Sequence[Any], who: str, has_aux: bool = False) -> None:
+    def __init__(
+        self, f: Callable[..., Any], primals: Sequence[Any], who: str, has_aux: bool = False
+    ) -> None:
         self.who = who
         values, self.in_structure = _tensor_leaves(tuple(primals), who, "arguments")
         self.primals = values
@@ -76,14 +78,19 @@ class _Recording:
                 self.aux = self._untracked(aux, level)
             self.outputs, self.out_structure = _outputs(result, who)
             self.live = [_core.is_tracked_at(y, level) for y in self.outputs]
-            self.values = [_core.lower(y) if live else y for y, live in zip(self.outputs, self.live, strict=True)]
+            self.values = [
+                _core.lower(y) if live else y for y, live in zip(self.outputs, self.live, strict=True)
+            ]
 
     @staticmethod
     def _untracked(tree: Any, level: int) -> Any:
         leaves, structure = flatten(tree)
         return unflatten(
             structure,
-            [_core.lower(x) if isinstance(x, Tensor) and _core.is_tracked_at(x, level) else x for x in leaves],
+            [
+                _core.lower(x) if isinstance(x, Tensor) and _core.is_tracked_at(x, level) else x
+                for x in leaves
+            ],
         )
 
     def pull(self, cotangents: list[Tensor], retain: bool) -> list[Tensor]:
@@ -156,8 +163,8 @@ def value_and_grad(
 ) -> Callable[..., tuple[Any, Any]]:
     """The function that returns ``f``'s value and its gradient with respect to the arguments ``argnums``.
 
-    ``f`` returns a real scalar, or with ``has_aux`` a pair of one and anything else. The gradient of a complex
-    argument is the direction of steepest ascent (PyTorch's convention; JAX's is its conjugate).
+    ``f`` returns a real scalar, or with ``has_aux`` a pair of one and anything else. The gradient of a
+    complex argument is the direction of steepest ascent (PyTorch's convention; JAX's is its conjugate).
 
     Raises
     ------
@@ -200,7 +207,9 @@ def _chosen(args: tuple[Any, ...], which: tuple[int, ...]) -> list[Any]:
 
 def _scalar_loss(recording: _Recording) -> Tensor:
     if len(recording.values) != 1:
-        raise TypeError(f"grad: the function must return one tensor, got {len(recording.values)}; see has_aux.")
+        raise TypeError(
+            f"grad: the function must return one tensor, got {len(recording.values)}; see has_aux."
+        )
     (loss,) = recording.values
     if loss.size != 1:
         raise ValueError(f"grad: the function must return a scalar, got shape {loss.shape}; use vjp.")

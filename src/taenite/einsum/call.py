@@ -41,8 +41,8 @@ def _einsum(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Ten
     """Sums of products over labelled axes: ``einsum("ij,jk->ik", a, b)``, ``einsum(a, [0, 1], b, [1, 2])``.
 
     ``optimize``: ``"auto"``, ``"greedy"``, ``"optimal"``, False (from left to right), a path, a function that
-    finds one (opt_einsum's do), or a :class:`Plan`. With ``strict=False``, labels of size 1 broadcast. The result
-    has the dtype that the operands promote to; integers wrap in it.
+    finds one (opt_einsum's do), or a :class:`Plan`. With ``strict=False``, labels of size 1 broadcast. The
+    result has the dtype that the operands promote to; integers wrap in it.
 
     >>> tn.einsum("ij,j->i", tn.eye(2), tn.asarray([1.0, 2.0])).tolist()
     [1.0, 2.0]

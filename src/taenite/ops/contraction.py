@@ -115,7 +115,7 @@ def _samples() -> Iterator[Sample]:
     general: dict[str, Any] = {"contract_a": (3, 0), "contract_b": (1, 2), "batch_a": (1,), "batch_b": (3,)}
     for kind in "fc":
         for conj_a, conj_b in [(0, 0), (1, 0), (0, 1), (1, 1)] if kind == "c" else [(0, 0)]:
-            conj = {"conj_a": conj_a, "conj_b": conj_b}
+            conj: dict[str, Any] = {"conj_a": conj_a, "conj_b": conj_b}
             yield Sample([numbers(kind, 3, 4), numbers(kind, 4, 2)], **matrices, **conj)
             yield Sample([numbers(kind, 4, 3, 2, 5), numbers(kind, 2, 5, 4, 3)], **general, **conj)
         yield Sample([numbers(kind, 3, 0), numbers(kind, 0, 2)], **matrices, conj_a=0, conj_b=0)

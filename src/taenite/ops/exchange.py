@@ -27,7 +27,9 @@ def _untracked(x: Tensor, who: str) -> Tensor:
     if _core.is_traced(x):
         raise TracingError(f"{who}: {NO_NUMBERS}")
     if _core.is_wrapped(x):
-        raise TypeError(f"{who}: the tensor takes part in differentiation; use x.detach() or tn.stop_gradient(x).")
+        raise TypeError(
+            f"{who}: the tensor takes part in differentiation; use x.detach() or tn.stop_gradient(x)."
+        )
     return x
 
 
@@ -47,7 +49,9 @@ def to_numpy_array(x: Tensor, dtype: Any = None, copy: bool | None = None) -> nu
     array = array_view(_untracked(x, "numpy"))
     if dtype is not None and numpy.dtype(dtype) != array.dtype:
         if copy is False:
-            raise ValueError(f"numpy: copy=False cannot change the dtype {array.dtype} to {numpy.dtype(dtype)}.")
+            raise ValueError(
+                f"numpy: copy=False cannot change the dtype {array.dtype} to {numpy.dtype(dtype)}."
+            )
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -85,7 +89,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"from_dlpack: device must be 'cpu' or None, got {device!r}.")
-    array = numpy.from_dlpack(x, device=device, copy=copy)
+    array = numpy.from_dlpack(x, device=device and "cpu", copy=copy)
     as_dtype(array.dtype)
     return _core.from_buffer(array)
 
@@ -139,8 +143,7 @@ def length(x: Tensor) -> int:
     """The size of the first axis."""
     if x.ndim == 0:
         raise TypeError("len: a 0-d tensor has no length.")
-    n: int = x.shape[0]
-    return n
+    return x.shape[0]
 
 
 def iterate(x: Tensor) -> Iterator[Tensor]:
@@ -162,5 +165,7 @@ def to_device(x: Tensor, device: str, /, *, stream: None = None) -> Tensor:
 def array_namespace(x: Tensor, /, *, api_version: str | None = None) -> Any:
     """The module ``taenite``, which has the names of the Python array API standard."""
     if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12", API_VERSION):
-        raise ValueError(f"__array_namespace__: api_version must be at most {API_VERSION}, got {api_version!r}.")
+        raise ValueError(
+            f"__array_namespace__: api_version must be at most {API_VERSION}, got {api_version!r}."
+        )
     return sys.modules["taenite"]

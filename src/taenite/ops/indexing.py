@@ -311,7 +311,7 @@ def _front(s: Selection) -> tuple[int, ...] | None:
 
 class _Merged(NamedTuple):
     x: Tensor
-    index: Tensor
+    at: Tensor
     axis: int
     shape: Sizes  # before merging
 
@@ -340,14 +340,14 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     if not s.gathered:
         return y
     merged = _merge(y, s)
-    return take_(merged.x, merged.index, axis=merged.axis)
+    return take_(merged.x, merged.at, axis=merged.axis)
 
 
 # ---- writing
 
 
 def set(x: Any, key: Any, value: Any, /) -> Tensor:
-    """A copy of ``x`` in which ``x[key]`` is ``value``. Where ``key`` names an element twice, the last value wins.
+    """A copy of ``x`` with ``value`` at ``x[key]``. Where ``key`` names an element twice, the last value wins.
 
     >>> tn.set(tn.zeros(3), 1, 5.0).tolist()
     [0.0, 5.0, 0.0]
@@ -373,8 +373,8 @@ def _fit(value: Tensor, shape: Sizes) -> Tensor:
 def _scattered(y: Tensor, value: Tensor, s: Selection) -> Tensor:
     merged = _merge(y, s)
     shape = tuple(merged.x.shape)
-    v = _fit(value, (*shape[: merged.axis], *merged.index.shape, *shape[merged.axis + 1 :]))
-    written = reshape_(scatter_set(merged.x, merged.index, v, axis=merged.axis), sizes=merged.shape)
+    v = _fit(value, (*shape[: merged.axis], *merged.at.shape, *shape[merged.axis + 1 :]))
+    written = reshape_(scatter_set(merged.x, merged.at, v, axis=merged.axis), sizes=merged.shape)
     order = _front(s)
     return transpose(written, perm=tuple(order.index(i) for i in range(len(order)))) if order else written
 

@@ -17,7 +17,7 @@ from taenite.ops.elementwise import conj
 from taenite.ops.shape import expand_dims, matrix_transpose, tril_, triu_
 from taenite.primitive import ErrorInput, Record, Sample
 
-Cotangents = tuple[Tensor | None, ...]
+Cotangents = tuple[Any, ...]  # None where the cotangent is zero
 Operands = tuple[Tensor, ...]
 
 # ---- the algebra of stacks of matrices
