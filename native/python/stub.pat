@@ -31,6 +31,8 @@
 ^taenite._core.Tensor.__(matmul|rmatmul|lt|le|gt|ge|r?add|r?sub|r?mul|r?truediv|r?floordiv|r?mod|r?and|r?or|r?xor|r?lshift|r?rshift)__$:
     def __\1__(self, other: Any, /) -> Tensor: ...
 
+^taenite._core.Tensor.__delitem__$:
+
 ^taenite._core.Tensor.__getitem__$:
     def __getitem__(self, key: Any, /) -> Tensor: ...
 
@@ -78,6 +80,12 @@
 ^taenite._core.Function$:
     class Function:
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+^taenite._core.(make_matmul|make_einsum)$:
+    def \1(fallback: Callable[..., Any], /) -> Any: ...
+
+^taenite._core.remember_product$:
+    def remember_product(equation: str, *ranks_and_axes: Any) -> None: ...
 
 ^taenite._core.make_function$:
     def make_function(

@@ -97,7 +97,7 @@ def _expand(term: Sequence[Any], rank: int, operand: int) -> tuple[Label, ...]:
 
 def _implicit(inputs: tuple[tuple[Label, ...], ...]) -> list[Label]:
     every = [label for term in inputs for label in term if not isinstance(label, EllipsisAxis)]
-    return sorted((label for label in set(every) if every.count(label) == 1), key=lambda x: (str(type(x)), x))  # type: ignore[return-value]
+    return sorted((label for label in set(every) if every.count(label) == 1), key=lambda x: (str(type(x)), x))
 
 
 def _explicit(

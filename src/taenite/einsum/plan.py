@@ -195,7 +195,7 @@ def prepare(x: Tensor, term: Term, wanted: Term, sizes: dict[Label, int]) -> Ten
 def _summed(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """In the dtype of x, as contractions do; for bool, whether any is true."""
     y = any_axes(x, axis=axes) if x.dtype is bool_ else sum_axes(x, axis=axes)
-    return y if y.dtype is x.dtype else y.astype(x.dtype)  # type: ignore[no-any-return]
+    return y if y.dtype is x.dtype else y.astype(x.dtype)
 
 
 def arrange(x: Tensor, labels: Term, wanted: Term) -> Tensor:

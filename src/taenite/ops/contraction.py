@@ -243,4 +243,4 @@ def trace(x: Any, /, *, offset: int = 0) -> Tensor:
     >>> tn.trace(tn.eye(3)).item()
     3.0
     """
-    return sum(diagonal(x, offset=offset), axis=-1)  # type: ignore[no-any-return]
+    return sum(diagonal(x, offset=offset), axis=-1)

@@ -29,7 +29,7 @@ eye_ = Record(
     "eye",
     attrs=("dtype", "k"),
     derivative=_NO_OPERAND,
-    reference=lambda *, sizes, dtype, k: numpy.eye(*sizes, k, dtype=ALL[dtype].numpy),
+    reference=lambda *, sizes, dtype, k: numpy.eye(sizes[0], sizes[1], k, ALL[dtype].numpy),
     samples=lambda: [Sample([], sizes=(3, 4), dtype=_F64, k=1), Sample([], sizes=(3, 2), dtype=_F64, k=-1)],
     errors=lambda: [ErrorInput(lambda: eye(2, dtype="text"), TypeError, "dtype must be one of")],
 )

@@ -89,7 +89,7 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"from_dlpack: device must be 'cpu' or None, got {device!r}.")
-    array = numpy.from_dlpack(x, device=device and "cpu", copy=copy)
+    array = numpy.from_dlpack(x, device="cpu" if device else None, copy=copy)
     as_dtype(array.dtype)
     return _core.from_buffer(array)
 

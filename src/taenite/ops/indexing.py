@@ -347,7 +347,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 
 def set(x: Any, key: Any, value: Any, /) -> Tensor:
-    """A copy of ``x`` with ``value`` at ``x[key]``. Where ``key`` names an element twice, the last value wins.
+    """A copy of ``x`` with ``value`` at ``x[key]``. Where ``key`` names an element twice, the last wins.
 
     >>> tn.set(tn.zeros(3), 1, 5.0).tolist()
     [0.0, 5.0, 0.0]
