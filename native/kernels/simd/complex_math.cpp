@@ -128,8 +128,9 @@ void set_binary(KernelTable& table, BinaryOp op) {
   X(rsqrt)                                                                                               \
   X(reciprocal)                                                                                          \
   X(exp)                                                                                                 \
-  X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) \
-      X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+  X(exp2)                                                                                                \
+  X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) \
+      X(tanh) X(asinh) X(acosh) X(atanh)
 
 #define TN_FUNCTION(name)                             \
   struct Of_##name {                                  \

@@ -67,12 +67,12 @@ def of_operand(u: Tensor, v: Tensor, ndim: int, transposed: int, conjugated: int
 # ---- samples
 
 
-def system_samples(**attrs: int) -> Iterator[Sample]:
+def system_samples(**attrs: Any) -> Iterator[Sample]:
     for system in linalg_samples.systems(linalg_samples.regular):
         yield Sample(system, **attrs)
 
 
-def square_samples(**attrs: int) -> Iterator[Sample]:
+def square_samples(**attrs: Any) -> Iterator[Sample]:
     for a in linalg_samples.of_kinds(linalg_samples.regular, linalg_samples.SQUARES):
         yield Sample([a], **attrs)
 
@@ -257,7 +257,7 @@ def _with_cholesky(operands: Operands) -> Operands:
     return A, cholesky_(A, upper=0, raises=1, mask=1)[0], b
 
 
-def _positive_samples(prepare: Any, **attrs: int) -> Iterator[Sample]:
+def _positive_samples(prepare: Any, **attrs: Any) -> Iterator[Sample]:
     for system in linalg_samples.systems(linalg_samples.positive):
         yield Sample(system, prepare=prepare, **attrs)
 
