@@ -21,6 +21,10 @@ from typing import Any, Literal, NamedTuple, overload
 
 from taenite._core import Tensor
 from taenite.dtypes import float64
+from taenite.errors import LinAlgError
+from taenite.ops.contraction import matmul as matmul
+from taenite.ops.contraction import tensordot as tensordot
+from taenite.ops.contraction import vecdot as vecdot
 from taenite.ops.convert import asarray, promoted
 from taenite.ops.creation import eye
 from taenite.ops.linalg_decomp import eigh_, qr_, svd_
@@ -28,6 +32,8 @@ from taenite.ops.linalg_lu import lu_factor_, permute_rows
 from taenite.ops.linalg_solve import det_, inv_, slogdet_, solve_
 from taenite.ops.linalg_triangular import cholesky_, solve_pos, solve_triangular_
 from taenite.ops.shape import broadcast_shapes, broadcast_to, slice_axis, tril_, triu_
+from taenite.ops.shape import diagonal as diagonal
+from taenite.ops.shape import matrix_transpose as matrix_transpose
 
 # ---- arguments
 
@@ -74,6 +80,11 @@ def _one_batch(a: Tensor, b: Tensor, leading: int, who: str) -> tuple[Tensor, Te
             f"linalg.{who}: leading axes must broadcast, got shapes {a.shape} and {b.shape}."
         ) from None
     return broadcast_to(a, (*batch, *a.shape[-2:])), broadcast_to(b, (*batch, *b.shape[leading:]))
+
+
+def _renamed(error: LinAlgError, primitive: str, who: str) -> LinAlgError:
+    """The error of a primitive under the name of the function that the user called."""
+    return LinAlgError(str(error).replace(f"linalg.{primitive}:", f"linalg.{who}:", 1))
 
 
 _TRANS = {"N": (0, 0), "T": (1, 0), "C": (1, 1), 0: (0, 0), 1: (1, 0), 2: (1, 1)}
@@ -329,7 +340,10 @@ def lu(a: Any, /) -> LUResult:
     [[2.0, 2.0], [0.0, 1.0]]
     """
     a = _matrices(a, "lu")
-    packed, pivots, _ = lu_factor_(a, raises=1, mask=0b11)
+    try:
+        packed, pivots, _ = lu_factor_(a, raises=1, mask=0b11)
+    except LinAlgError as error:
+        raise _renamed(error, "lu_factor", "lu") from None
     m, n = a.shape[-2:]
     k = min(m, n)
     L = tril_(slice_axis(packed, a.ndim - 1, 0, k), k=-1) + eye(m, k, dtype=a.dtype)
@@ -393,7 +407,10 @@ def svdvals(a: Any, /) -> Tensor:
     >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]]).tolist()
     [2.0, 1.0]
     """
-    return svd_(_matrices(a, "svdvals"), full=0, mask=0b010)[1]
+    try:
+        return svd_(_matrices(a, "svdvals"), full=0, mask=0b010)[1]
+    except LinAlgError as error:
+        raise _renamed(error, "svd", "svdvals") from None
 
 
 class EighResult(NamedTuple):
@@ -427,4 +444,7 @@ def eigvalsh(a: Any, /, UPLO: str = "L") -> Tensor:
     [1.0, 3.0]
     """
     lower = _lower(UPLO, "eigvalsh")
-    return eigh_(_square(a, "eigvalsh"), lower=lower, mask=0b01)[0]
+    try:
+        return eigh_(_square(a, "eigvalsh"), lower=lower, mask=0b01)[0]
+    except LinAlgError as error:
+        raise _renamed(error, "eigh", "eigvalsh") from None
