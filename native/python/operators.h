@@ -32,6 +32,7 @@ int setitem(PyObject* self, PyObject* key, PyObject* value) noexcept;
 // Slots of the class Tensor for PyType_FromSpec.
 const PyType_Slot* operator_slots();
 void bind_operators(nb::class_<Value>& tensor);
+void bind_views(nb::class_<Value>& tensor);
 void bind_functions(nb::module_& m);
 
 }  // namespace tn

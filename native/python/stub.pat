@@ -39,6 +39,19 @@
 ^taenite._core.Tensor.__setitem__$:
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
+^taenite._core.Tensor.__delitem__$:
+    \
+
+^taenite._core.Tensor.(T|mT)$:
+    @property
+    def \1(self) -> Tensor: ...
+
+^taenite._core.Tensor.reshape$:
+    def reshape(self, *shape: Any) -> Tensor: ...
+
+^taenite._core.Tensor.transpose$:
+    def transpose(self, *axes: Any) -> Tensor: ...
+
 ^taenite._core.Tensor.shape$:
     @property
     def shape(self) -> tuple[int, ...]: ...

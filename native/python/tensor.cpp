@@ -55,6 +55,7 @@ void bind_tensor(nb::module_& m) {
   bind_interop(tensor, m);
   bind_autodiff(tensor, m);
   bind_operators(tensor);
+  bind_views(tensor);
 }
 
 }  // namespace tn

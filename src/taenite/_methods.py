@@ -35,7 +35,6 @@ METHODS: dict[str, Any] = {
     "min": reductions.min,
     "numpy": exchange.to_numpy_array,
     "prod": reductions.prod,
-    "reshape": shape.reshape_method,
     "round": elementwise.round,
     "std": reductions.std,
     "squeeze": shape.squeeze,
@@ -44,7 +43,6 @@ METHODS: dict[str, Any] = {
     "to_device": exchange.to_device,
     "tolist": exchange.tolist,
     "trace": contraction.trace,
-    "transpose": shape.transpose_method,
     "var": reductions.var,
 }
 
@@ -62,11 +60,9 @@ def _nbytes(x: Tensor) -> int:
 
 
 ATTRIBUTES: dict[str, Any] = {
-    "T": shape.reversed_axes,
     "device": _device,
     "imag": elementwise.imag,
     "itemsize": _itemsize,
-    "mT": shape.matrix_transpose,
     "nbytes": _nbytes,
     "real": elementwise.real,
 }

@@ -63,10 +63,11 @@ def _remember(equation: str, plan: Plan) -> None:
     (step,) = plan.steps
     plain = plan.prepared == [*plan.equation.inputs] and plan.result == plan.equation.output
     if plain and step.operands == (0, 1):
-        _core.remember_product(equation, *map(len, step.labels), *step.contract, *step.batch)
+        a, b = step.labels
+        _core.remember_product(equation, len(a), len(b), *step.contract, *step.batch)
 
 
-einsum = update_wrapper(_core.make_einsum(_einsum), _einsum)
+einsum: Any = update_wrapper(_core.make_einsum(_einsum), _einsum)
 einsum.__name__ = einsum.__qualname__ = "einsum"
 
 

@@ -164,14 +164,15 @@ def _order(output: Term) -> Any:
 
 def _prepared(equation: Equation, shapes: Sequence[Sequence[int]], sizes: dict[Label, int]) -> list[Term]:
     """Labels of each operand once diagonals are taken, and what only it has is summed or broadcast away."""
-    out = []
-    for i, (term, shape) in enumerate(zip(equation.inputs, shapes, strict=True)):
-        others = {label for k, t in enumerate(equation.inputs) if k != i for label in t} | {*equation.output}
-        stretched = {label for label, n in zip(term, shape, strict=True) if n == 1 and sizes[label] != 1}
-        out.append(
-            tuple(label for label in dict.fromkeys(term) if label in others and label not in stretched)
-        )
-    return out
+    moving = [
+        tuple(dict.fromkeys(c for c, n in zip(term, shape, strict=True) if n != 1 or sizes[c] == 1))
+        for term, shape in zip(equation.inputs, shapes, strict=True)
+    ]
+    sets = [frozenset(term) for term in moving]
+    return [
+        tuple(c for c in term if c in kept(sets[i], sets[:i] + sets[i + 1 :], frozenset(equation.output)))
+        for i, term in enumerate(moving)
+    ]
 
 
 def prepare(x: Tensor, term: Term, wanted: Term, sizes: dict[Label, int]) -> Tensor:

@@ -45,11 +45,6 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
     return reshape_(asarray(x), sizes=as_shape(shape))
 
 
-def reshape_method(x: Tensor, *shape: Any) -> Tensor:
-    """``x.reshape(2, 3)`` or ``x.reshape((2, 3))``."""
-    return reshape_(x, sizes=as_shape(shape[0]) if len(shape) == 1 else shape)
-
-
 def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
     return tuple(perm.index(axis) for axis in range(len(perm)))
 
@@ -76,18 +71,6 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
     if len(axes) != x.ndim:
         raise ValueError(f"permute_dims: axes must name each of {x.ndim} axes once, got {tuple(axes)}.")
     return transpose(x, perm=normal_axes(axes, x.ndim, "permute_dims"))
-
-
-def transpose_method(x: Tensor, *axes: Any) -> Tensor:
-    """``x.transpose(1, 0)``, ``x.transpose((1, 0))``, or without axes all of them reversed."""
-    if not axes:
-        return reversed_axes(x)
-    return permute_dims(x, axes if isinstance(axes[0], int) else axes[0])
-
-
-def reversed_axes(x: Tensor) -> Tensor:
-    """``x.T``: a view with the axes in reverse order."""
-    return transpose(x, perm=tuple(range(x.ndim))[::-1])
 
 
 def matrix_transpose(x: Any, /) -> Tensor:
