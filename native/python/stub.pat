@@ -39,9 +39,6 @@
 ^taenite._core.Tensor.__setitem__$:
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
 
-^taenite._core.Tensor.__delitem__$:
-    \
-
 ^taenite._core.Tensor.(T|mT)$:
     @property
     def \1(self) -> Tensor: ...
