@@ -37,7 +37,12 @@ def _read(arguments: Sequence[Any]) -> tuple[list[Tensor], Equation]:
     return tensors, parse_lists(terms, output, tuple(x.ndim for x in tensors))
 
 
-def _einsum(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Tensor:
+def _native(definition: Any) -> Any:
+    return update_wrapper(_core.make_einsum(definition), definition)
+
+
+@_native
+def einsum(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Tensor:
     """Sums of products over labelled axes: ``einsum("ij,jk->ik", a, b)``, ``einsum(a, [0, 1], b, [1, 2])``.
 
     ``optimize``: ``"auto"``, ``"greedy"``, ``"optimal"``, False (from left to right), a path, a function that
@@ -65,10 +70,6 @@ def _remember(equation: str, plan: Plan) -> None:
     if plain and step.operands == (0, 1):
         a, b = step.labels
         _core.remember_product(equation, len(a), len(b), *step.contract, *step.batch)
-
-
-einsum: Any = update_wrapper(_core.make_einsum(_einsum), _einsum)
-einsum.__name__ = einsum.__qualname__ = "einsum"
 
 
 def einsum_plan(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Plan:
