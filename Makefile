@@ -12,7 +12,7 @@ PYTEST_ARGS ?=
 CPP := $(shell find native tests -name '*.cpp' -o -name '*.h')
 PACKAGE := CMakeLists.txt README.md pyproject.toml $(CPP) $(shell find cmake src -name '*.cmake' -o -name '*.py' -o -name '*.pyi')
 
-.PHONY: all test bench lint format stub docs dev wheel clean
+.PHONY: all test bench lint format generated dev wheel clean
 all: $(VENV)/installed
 
 # The first pip of an environment may be too old to know dependency groups.
@@ -44,18 +44,21 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/python -m mypy
+	$(BIN)/python -m mypy tests/typing
 	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/python tools/check_weak_symbols.py build
 	$(BIN)/python tools/stub.py --check
+	$(BIN)/python tools/operations.py --check
 
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i $(CPP)
 
-# What is generated and committed.
-stub: $(VENV)/installed
+# What is generated and committed: the stub of the native module, the table of operations.
+generated: $(VENV)/installed
 	$(BIN)/python tools/stub.py
+	$(BIN)/python tools/operations.py
 
 wheel: $(VENV)/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) wheel . --no-deps --no-build-isolation -w dist
