@@ -17,7 +17,7 @@ Where values are equal to working precision, derivatives drop what is undetermin
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from taenite._core import Tensor
 from taenite.dtypes import float64
@@ -362,24 +362,31 @@ class QRResult(NamedTuple):
     R: Tensor
 
 
-@overload
-def qr(a: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
-@overload
-def qr(a: Any, /, *, mode: Literal["r"]) -> Tensor: ...
-def qr(a: Any, /, *, mode: str = "reduced") -> QRResult | Tensor:
-    """Q with orthonormal columns and an upper triangle R, a = Q R; R alone with ``mode="r"``.
+# typing keeps overloads alive when the interpreter ends, and with them this module and the native classes.
+if TYPE_CHECKING:
 
-    Q is m x min(m, n), or with ``mode="complete"`` m x m. The diagonal of R is real but may be negative.
+    @overload
+    def qr(a: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+    @overload
+    def qr(a: Any, /, *, mode: Literal["r"]) -> Tensor: ...
+    def qr(a: Any, /, *, mode: str = "reduced") -> QRResult | Tensor: ...
 
-    >>> tn.linalg.qr([[1.0, 2.0], [0.0, 3.0]]).R.tolist()
-    [[1.0, 2.0], [0.0, 3.0]]
-    """
-    if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"linalg.qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
-    a = _matrices(a, "qr")
-    if mode == "r":
-        return qr_(a, complete=0, mask=0b10)[1]
-    return QRResult(*qr_(a, complete=int(mode == "complete")))
+else:
+
+    def qr(a: Any, /, *, mode: str = "reduced") -> QRResult | Tensor:
+        """Q with orthonormal columns and an upper triangle R, a = Q R; R alone with ``mode="r"``.
+
+        Q is m x min(m, n), or with ``mode="complete"`` m x m. The diagonal of R is real but may be negative.
+
+        >>> tn.linalg.qr([[1.0, 2.0], [0.0, 3.0]]).R.tolist()
+        [[1.0, 2.0], [0.0, 3.0]]
+        """
+        if mode not in ("reduced", "complete", "r"):
+            raise ValueError(f"linalg.qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}.")
+        a = _matrices(a, "qr")
+        if mode == "r":
+            return qr_(a, complete=0, mask=0b10)[1]
+        return QRResult(*qr_(a, complete=int(mode == "complete")))
 
 
 class SVDResult(NamedTuple):
