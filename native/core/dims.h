@@ -23,15 +23,11 @@ class Dims {
     resize(static_cast<int>(v.size()));
     std::copy(v.begin(), v.end(), begin());
   }
-  Dims(const Dims& o) {
-    resize(o.n_);
-    std::copy(o.begin(), o.end(), begin());
-  }
+  Dims(const Dims& o) { copy(o); }
   Dims(Dims&& o) noexcept { take(o); }
   Dims& operator=(const Dims& o) {
     if (this == &o) return *this;
-    resize(o.n_);
-    std::copy(o.begin(), o.end(), begin());
+    copy(o);
     return *this;
   }
   Dims& operator=(Dims&& o) noexcept {
@@ -73,11 +69,21 @@ class Dims {
   }
 
  private:
+  // All of it, whatever n_ is: moves of a constant size need no call.
+  void copy_small(const Dims& o) { std::memcpy(small_, o.small_, sizeof small_); }
+  void copy(const Dims& o) {
+    if (!heap_ && !o.heap_) {
+      n_ = o.n_;
+      return copy_small(o);
+    }
+    resize(o.n_);
+    std::copy(o.begin(), o.end(), begin());
+  }
   void take(Dims& o) {
     n_ = o.n_;
     heap_ = o.heap_;
     capacity_ = o.capacity_;
-    if (!heap_) std::copy(o.small_, o.small_ + n_, small_);
+    if (!heap_) copy_small(o);
     o.heap_ = nullptr;
     o.capacity_ = kInline;
     o.n_ = 0;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/local.h"
 #include "core/error.h"
 #include "providers/call.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 const Selection kAllDefault;
 std::atomic<const Selection*> process_selection{&kAllDefault};
-thread_local const Selection* block_selection = nullptr;
+TN_THREAD_LOCAL const Selection* block_selection = nullptr;
 std::atomic<Provider*> default_{nullptr};
 std::atomic<Found (*)()> default_finder{nullptr};
 

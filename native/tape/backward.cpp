@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/local.h"
 #include "core/error.h"
 #include "kernels/elementwise.h"
 #include "tape/level.h"
@@ -62,7 +63,7 @@ struct Slot {
   }
 };
 
-thread_local bool running = false;
+TN_THREAD_LOCAL bool running = false;
 
 struct RunningScope {
   RunningScope() {

@@ -99,6 +99,7 @@ struct Flat {
   Flat(const Request& r, const Call& call) : r(r), results(r.p.n_out) { r.p.kernel(call, results.begin()); }
   const Tensor& tensor(int j) const { return results[j]; }
   Value output(int j) const { return Value(results[j]); }
+  Value take(int j) { return Value(std::move(results[j])); }
   Value operand(int i) const { return Value(r.in[i]->t); }
 };
 
@@ -111,6 +112,7 @@ struct Nested {
   }
   const Tensor& tensor(int j) const { return results[j].t; }
   Value output(int j) const { return results[j]; }
+  Value take(int j) { return std::move(results[j]); }
   Value operand(int i) const { return *inner.at[i]; }
 };
 
@@ -148,7 +150,7 @@ Value tracked_output(Value result, const Ref<Node>& node, int j, int level) {
 }
 
 template <class Calls>
-void record(const Request& r, Value* out, int level, uint32_t need, const Rule& rule, const Calls& call) {
+void record(const Request& r, Value* out, int level, uint32_t need, const Rule& rule, Calls&& call) {
   Ref<Node> node = Node::create();
   node->rule = &rule;
   for (size_t i = 0; i < r.in.size(); ++i) {
@@ -163,7 +165,7 @@ void record(const Request& r, Value* out, int level, uint32_t need, const Rule& 
     node->outs.push_back({t.dtype, t.shape()});
     if (!(r.mask >> j & 1)) continue;
     bool carries = is_inexact(t.dtype) && !(r.p.hidden >> j & 1);
-    out[j] = carries ? tracked_output(call.output(j), node, j, level) : call.output(j);
+    out[j] = carries ? tracked_output(call.take(j), node, j, level) : call.take(j);
   }
 }
 

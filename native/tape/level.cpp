@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/local.h"
 #include "core/error.h"
 
 namespace tn {
@@ -9,8 +10,8 @@ namespace tn {
 NoGrad no_grad;
 
 namespace {
-thread_local std::vector<uint32_t> open_levels{0};  // stamps; level 0 is always open
-thread_local uint32_t last_stamp = 0;
+TN_THREAD_LOCAL std::vector<uint32_t> open_levels{0};  // stamps; level 0 is always open
+TN_THREAD_LOCAL uint32_t last_stamp = 0;
 }  // namespace
 
 int open_level() {

@@ -30,8 +30,8 @@ Ref<Node> Node::create() {
 }
 
 void Node::destroy(Node* n) {
-  static thread_local std::vector<Node*> doomed;
-  static thread_local bool draining = false;
+  static auto& doomed = *new std::vector<Node*>;  // under the interpreter lock, like every node
+  static bool draining = false;
   doomed.push_back(n);
   if (draining) return;
   draining = true;

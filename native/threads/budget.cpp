@@ -1,5 +1,6 @@
 #include "threads/budget.h"
 
+#include "core/local.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -15,7 +16,7 @@ namespace tn::threads {
 namespace {
 
 std::atomic<int> process_budget{0};
-thread_local int block_budget = 0;
+TN_THREAD_LOCAL int block_budget = 0;
 
 int affinity_count() {
 #ifdef __linux__
