@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/local.h"
 #include "core/error.h"
+#include "core/local.h"
 #include "kernels/elementwise.h"
 #include "tape/level.h"
 #include "tape/rule.h"

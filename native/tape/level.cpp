@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "core/local.h"
 #include "core/error.h"
+#include "core/local.h"
 
 namespace tn {
 

@@ -1,6 +1,5 @@
 #include "threads/budget.h"
 
-#include "core/local.h"
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -8,6 +7,8 @@
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include "core/local.h"
 #ifdef __linux__
 #include <sched.h>
 #endif
