@@ -77,6 +77,21 @@ def test_asking_loads_no_library(what):
     assert "libscipy_openblas.so" not in run(code)
 
 
+WORK = """
+import taenite as tn
+loss = lambda a: tn.linalg.solve(a, tn.ones(2)).sum() + tn.einsum("ij,jk->", a, tn.exp(a))
+print(tn.grad(loss)(tn.eye(2)), tn.jvp(loss, (tn.eye(2),), (tn.ones((2, 2)),)))
+x = tn.variable([1.0, 2.0])
+(x * x).sum().backward()
+"""
+
+
+def test_nothing_is_leaked_when_the_interpreter_ends():
+    """nanobind prints what is still alive then."""
+    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True, text=True)
+    assert done.stderr == ""
+
+
 def test_nothing_below_the_namespaces_imports_the_package_itself():
     """import-linter takes `from taenite import _core` for an import of the package, and is told to ignore
     it; so this looks at what it does not see.

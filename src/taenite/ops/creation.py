@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from functools import cache
 from typing import Any
 
@@ -107,6 +108,10 @@ def full(shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None) ->
 def number(value: complex, dtype: DType) -> Tensor:
     """A constant: one 0-d tensor for each value and dtype."""
     return asarray(value, dtype=dtype)
+
+
+# The class Tensor owns methods, and they own this module: a tensor here is a cycle that is never collected.
+atexit.register(number.cache_clear)
 
 
 def zeros(shape: int | tuple[int, ...], *, dtype: Any = None) -> Tensor:
