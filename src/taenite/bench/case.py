@@ -59,7 +59,7 @@ Check = Callable[[str, Outputs], None]
 
 @dataclass(frozen=True)
 class Case:
-    """One formula: see `docs/contributing_bench.md` for how to add another."""
+    """One formula: see `CONTRIBUTING.md` for how to add another."""
 
     name: str
     suites: tuple[str, ...]
