@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "core/local.h"
 #include "core/error.h"
+#include "core/local.h"
 #include "providers/call.h"
 
 namespace tn::providers {
