@@ -106,6 +106,7 @@ void copy_matrix(const Matrices<T>& from, int64_t i, T* to) {
 float absolute_sum(const float* x, int64_t n);
 double absolute_sum(const double* x, int64_t n);
 
+// Whether n contiguous reals are finite, the slow way that tells an overflowing sum from Inf.
 template <class R>
 bool all_finite(const R* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
@@ -113,21 +114,48 @@ bool all_finite(const R* x, int64_t n) {
   return true;
 }
 
-// The 1-norm of a column-major matrix, |re| + |im| standing for the modulus; NaN if, and only if, an element
-// is NaN or Inf.
+// The 1-norm of a matrix from its columns, |re| + |im| standing for the modulus.
+template <class T>
+class FiniteNorm {
+  using R = real_t<T>;
+
+ public:
+  void add(const T* column, int64_t rows) {
+    const auto* x = reinterpret_cast<const R*>(column);
+    const int64_t n = rows * static_cast<int64_t>(sizeof(T) / sizeof(R));
+    const R sum = absolute_sum(x, n);
+    if (!std::isfinite(sum)) finite_ = finite_ && all_finite(x, n);
+    norm_ = std::max(norm_, sum);
+  }
+  // NaN if, and only if, an element is NaN or Inf.
+  R value() const { return finite_ ? norm_ : std::numeric_limits<R>::quiet_NaN(); }
+
+ private:
+  R norm_ = 0;
+  bool finite_ = true;
+};
+
 template <class T>
 real_t<T> finite_norm(const T* a, int64_t rows, int64_t cols, int64_t ld) {
-  using R = real_t<T>;
-  const auto* x = reinterpret_cast<const R*>(a);
-  constexpr int64_t parts = sizeof(T) / sizeof(R);
-  R norm = 0;
-  bool finite = true;
-  for (int64_t j = 0; j < cols; ++j) {
-    const R sum = absolute_sum(x + j * ld * parts, rows * parts);
-    if (!std::isfinite(sum)) finite = finite && all_finite(x + j * ld * parts, rows * parts);
-    norm = std::max(norm, sum);
+  FiniteNorm<T> norm;
+  for (int64_t j = 0; j < cols; ++j) norm.add(a + j * ld, rows);
+  return norm.value();
+}
+
+// copy_matrix and finite_norm in one pass where columns are contiguous.
+template <class T>
+real_t<T> copy_finite(const Matrices<T>& from, int64_t i, T* to) {
+  if (from.row_stride != 1) {
+    copy_matrix(from, i, to);
+    return finite_norm(to, from.rows, from.cols, from.rows);
   }
-  return finite ? norm : std::numeric_limits<R>::quiet_NaN();
+  observe::copy(from.rows * from.cols * sizeof(T));
+  FiniteNorm<T> norm;
+  for (int64_t j = 0; j < from.cols; ++j, to += from.rows) {
+    std::memcpy(to, from[i] + j * from.col_stride, from.rows * sizeof(T));
+    norm.add(to, from.rows);
+  }
+  return norm.value();
 }
 
 template <class T>

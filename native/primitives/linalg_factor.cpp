@@ -26,9 +26,8 @@ void infer_lu_factor(const Call& c, Meta* out) {
 template <class T>
 int64_t factor(const Matrices<T>& a, int64_t i, T* lu, int32_t* pivots) {
   const int64_t smaller = std::min(a.rows, a.cols);
-  copy_matrix(a, i, lu);
   int64_t info = kNotFinite;
-  if (std::isnan(finite_norm(lu, a.rows, a.cols, a.rows)))
+  if (std::isnan(copy_finite(a, i, lu)))
     std::iota(pivots, pivots + smaller, 1);
   else
     info = lapack::lu(a.rows, a.cols, lu, leading(a.rows), pivots);

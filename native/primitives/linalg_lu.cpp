@@ -18,8 +18,7 @@ int64_t factor_one(const Matrices<T>& a, int64_t i, const Matrices<T>& to, int32
                    IllConditioned* ill) {
   const int64_t n = a.rows;
   T* lu = to[i];
-  copy_matrix(a, i, lu);
-  const real_t<T> norm = finite_norm(lu, n, n, n);
+  const real_t<T> norm = copy_finite(a, i, lu);
   if (std::isnan(norm)) {
     for (int64_t k = 0; k < n; ++k) pivots[k] = static_cast<int32_t>(k + 1);
     return kNotFinite;
