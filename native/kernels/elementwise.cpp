@@ -1,5 +1,7 @@
 #include "kernels/elementwise.h"
 
+#include <array>
+
 #include "core/error.h"
 #include "kernels/block.h"
 #include "kernels/loop.h"
@@ -286,6 +288,35 @@ Tensor apply(const Kernel& k, std::span<const Tensor* const> in, const char* who
   apply_into(k, in, out);
   return out;
 }
+
+namespace {
+
+// The commonest call of all: two tensors of one dtype and one layout without gaps, small or large.
+template <class Op>
+Tensor compute_pair(Op op, const Tensor& a, const Tensor& b, DType result) {
+  const BinaryFn fn = kernels().at(op, a.dtype).vv;
+  if (fn && a.dtype == b.dtype && a.shape() == b.shape() && a.strides() == b.strides() &&
+      a.layout.is_dense()) {
+    Tensor out = empty(result, a.layout);
+    const int64_t n = out.numel();
+    Unlocked unlocked(n >= kWorthUnlocking);
+    fn(a.data, b.data, out.data, n);
+    return out;
+  }
+  return apply(kernel(op, a.dtype, b.dtype), std::array{&a, &b}, name(op));
+}
+
+}  // namespace
+
+Tensor compute(UnaryOp op, const Tensor& x) { return apply(kernel(op, x.dtype), std::array{&x}, name(op)); }
+Tensor compute(BinaryOp op, const Tensor& a, const Tensor& b) {
+  return compute_pair(op, a, b, result_dtype(op, a.dtype));
+}
+Tensor compute(CompareOp op, const Tensor& a, const Tensor& b) { return compute_pair(op, a, b, DType::Bool); }
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  return apply(where_kernel(condition.dtype, a.dtype, b.dtype), std::array{&condition, &a, &b}, "where");
+}
+Tensor cast(const Tensor& x, DType to) { return apply(cast_kernel(x.dtype, to), std::array{&x}, "astype"); }
 
 void apply_into(const Kernel& k, std::span<const Tensor* const> in, const Tensor& out) {
   const int64_t n = out.numel();

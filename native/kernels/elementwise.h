@@ -32,8 +32,15 @@ Kernel kernel(CompareOp op, DType a, DType b);
 Kernel where_kernel(DType condition, DType a, DType b);
 Kernel cast_kernel(DType from, DType to);
 
-// Broadcasts, casts and computes. The result has the axis order of the operands where they agree, else it is
-// row-major. `who` begins error messages.
+// The operations on tensors: broadcasting, promoting.
+Tensor compute(UnaryOp op, const Tensor& x);
+Tensor compute(BinaryOp op, const Tensor& a, const Tensor& b);
+Tensor compute(CompareOp op, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor cast(const Tensor& x, DType to);
+
+// What they are made of: broadcasts, casts and computes. The result has the axis order of the operands where
+// they agree, else it is row-major. `who` begins error messages.
 Tensor apply(const Kernel& k, std::span<const Tensor* const> in, const char* who);
 // The same into `out`, which is dense and has the shape that the operands broadcast to. It may be an operand.
 void apply_into(const Kernel& k, std::span<const Tensor* const> in, const Tensor& out);

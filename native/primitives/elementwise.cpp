@@ -7,7 +7,6 @@
 namespace tn {
 namespace {
 
-using elementwise::apply;
 using elementwise::Kernel;
 
 DType dtype_of_operand(const Call& c, int i) { return c.in[i]->dtype; }
@@ -54,7 +53,7 @@ void unary_kernel(const Call& c, Tensor* out) {
   else if ((op == UnaryOp::real || op == UnaryOp::imag) && is_complex(x.dtype))
     out[0] = complex_part(x, op == UnaryOp::imag);
   else
-    out[0] = apply(kernel_of(op, c), c.in, name(op));
+    out[0] = elementwise::compute(op, x);
 }
 
 template <UnaryOp op>
@@ -65,7 +64,7 @@ void unary_infer(const Call& c, Meta* out) {
 
 template <auto op>
 void binary_kernel(const Call& c, Tensor* out) {
-  out[0] = apply(kernel_of(op, c), c.in, name(op));
+  out[0] = elementwise::compute(op, *c.in[0], *c.in[1]);
 }
 
 template <auto op>
@@ -73,12 +72,10 @@ void binary_infer(const Call& c, Meta* out) {
   out[0] = meta(kernel_of(op, c), c, name(op));
 }
 
-void where_kernel(const Call& c, Tensor* out) { out[0] = apply(where_kernel_of(c), c.in, "where"); }
+void where_kernel(const Call& c, Tensor* out) { out[0] = elementwise::where(*c.in[0], *c.in[1], *c.in[2]); }
 void where_infer(const Call& c, Meta* out) { out[0] = meta(where_kernel_of(c), c, "where"); }
 
-void astype_kernel(const Call& c, Tensor* out) {
-  out[0] = apply(elementwise::cast_kernel(c.in[0]->dtype, dtype_attr(c)), c.in, "astype");
-}
+void astype_kernel(const Call& c, Tensor* out) { out[0] = elementwise::cast(*c.in[0], dtype_attr(c)); }
 void astype_infer(const Call& c, Meta* out) { out[0] = {dtype_attr(c), c.in[0]->shape()}; }
 
 }  // namespace

@@ -26,8 +26,16 @@ void keep_in_module(const char* name, nb::object held);
 PyObject* raise_in_python() noexcept;
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);
+// A new Python Tensor with an empty Value, to be filled before Python sees it.
+nb::object new_tensor();
+// Every Tensor object holds its Value at the same place.
+extern PyTypeObject* tensor_type;
+extern ptrdiff_t value_offset;
+inline Value* value_in(nb::handle tensor) {
+  return reinterpret_cast<Value*>(reinterpret_cast<char*>(tensor.ptr()) + value_offset);
+}
 // The Value inside a Python Tensor, or null.
-Value* unwrap(nb::handle h);
+inline Value* unwrap(nb::handle h) { return Py_TYPE(h.ptr()) == tensor_type ? value_in(h) : nullptr; }
 // The shape as a tuple of integers, or of symbolic sizes in a trace.
 nb::object shape_to_python(const Value& x);
 Size size_from_python(nb::handle h);

@@ -238,9 +238,9 @@ bool is_array_like(PyObject* o) {
 }
 
 PyObject* call(const Primitive& p, std::span<const Value* const> in, const Attrs& attrs) noexcept try {
-  Value out;
-  bind(p, in, attrs, {}, 1, &out);
-  return wrap(std::move(out)).release().ptr();
+  nb::object out = new_tensor();
+  bind(p, in, attrs, {}, 1, value_in(out));
+  return out.release().ptr();
 } catch (...) {
   return raise_in_python();
 }

@@ -4,21 +4,24 @@
 namespace tn {
 namespace {
 
-nb::handle tensor_type;
 nb::handle dtype_objects[kDTypes];
 
 }  // namespace
 
-nb::object wrap(Value&& v) {
-  nb::object o = nb::inst_alloc(tensor_type);
-  new (nb::inst_ptr<Value>(o)) Value(std::move(v));
+PyTypeObject* tensor_type = nullptr;
+ptrdiff_t value_offset = 0;
+
+nb::object new_tensor() {
+  nb::object o = nb::inst_alloc(reinterpret_cast<PyObject*>(tensor_type));
+  new (value_in(o)) Value;
   nb::inst_mark_ready(o);
   return o;
 }
 
-Value* unwrap(nb::handle h) {
-  return Py_TYPE(h.ptr()) == reinterpret_cast<PyTypeObject*>(tensor_type.ptr()) ? nb::inst_ptr<Value>(h)
-                                                                                : nullptr;
+nb::object wrap(Value&& v) {
+  nb::object o = new_tensor();
+  *value_in(o) = std::move(v);
+  return o;
 }
 
 nb::object dtype_to_python(DType t) { return nb::borrow(dtype_objects[static_cast<int>(t)]); }
@@ -42,7 +45,9 @@ void bind_tensor(nb::module_& m) {
       "A dense array of one dtype with a shape and strides, alone or wrapped by transforms.\n\n"
       "`taenite.asarray` and its like make one. Operators and methods follow the Python array "
       "API standard.");
-  tensor_type = tensor;
+  tensor_type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
+  nb::object first = nb::inst_alloc(tensor);
+  value_offset = reinterpret_cast<char*>(nb::inst_ptr<Value>(first)) - reinterpret_cast<char*>(first.ptr());
   tensor.def_prop_ro("shape", shape_to_python);
   tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });
   tensor.def_prop_ro("size", [](const Value& x) { return x.t.numel(); });
