@@ -149,8 +149,8 @@ TN_INLINE void solve_column_transposed(const Factors<T>& f, int n, Vector<T>* y)
 // ---- lu
 
 template <int N, class T>
-TN_COLD void lu_group(const LaneGroup<T>& group, int n_given, T* lu, int32_t* pivots, int pivot_stride,
-                      bool* done) {
+__attribute__((noinline)) void lu_group(const LaneGroup<T>& group, int n_given, T* lu, int32_t* pivots,
+                                        int pivot_stride, bool* done) {
   Factors<T> f;
   factor<N>(f, group, n_given);
   const int n = order<N>(n_given);
@@ -164,7 +164,7 @@ TN_COLD void lu_group(const LaneGroup<T>& group, int n_given, T* lu, int32_t* pi
 // ---- inverse
 
 template <int N, class T>
-TN_COLD void inverse_group(const LaneGroup<T>& group, int n_given, T* out, bool* done) {
+__attribute__((noinline)) void inverse_group(const LaneGroup<T>& group, int n_given, T* out, bool* done) {
   constexpr int width = LaneGroup<T>::kWidth;
   Factors<T> f;
   factor<N>(f, group, n_given);
@@ -195,8 +195,9 @@ TN_INLINE void load_factors(Factors<T>& f, const LaneGroup<T>& group, const int3
 }
 
 template <int N, class T>
-TN_COLD void solve_group(const LaneGroup<T>& lu, const int32_t* const* pivots, bool transposed,
-                         const LaneGroup<T>& b, int n_given, int cols, T* x) {
+__attribute__((noinline)) void solve_group(const LaneGroup<T>& lu, const int32_t* const* pivots,
+                                           bool transposed, const LaneGroup<T>& b, int n_given, int cols,
+                                           T* x) {
   constexpr int width = LaneGroup<T>::kWidth;
   const int n = order<N>(n_given);
   Factors<T> f;
