@@ -94,6 +94,7 @@ def in_square(g: Function) -> Function:
 
 LN2 = mpmath.log(2)
 ZERO, ONE, HALF = mpf(0), mpf(1), mpf(1) / 2
+ERFC_CENTRE = mpf(4)
 TINY = mpf(2) ** -70
 S_LOG = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
 
@@ -119,6 +120,20 @@ def odd(f: Function, high: mpf, degree: int, slope: mpf = ONE) -> Problem:
     return Problem(in_square(tail(f, [ZERO, slope], 3)), TINY, high**2, degree, linear)
 
 
+def scaled_erfc(t: mpf) -> mpf:
+    """(1 + 2 a) e^(a^2) erfc(a) with a = ERFC_CENTRE (1 + t) / (1 - t)."""
+    a = ERFC_CENTRE * (1 + t) / (1 - t)
+    return (1 + 2 * a) * mpmath.exp(a * a) * mpmath.erfc(a)
+
+
+def erfc_variable(a: mpf) -> mpf:
+    return (a - ERFC_CENTRE) / (a + ERFC_CENTRE)
+
+
+def constant(x: mpf) -> mpf:
+    return ONE
+
+
 def problems() -> dict[str, Problem]:
     half_ln2, quarter_pi = LN2 / 2 * mpf("1.001"), mpmath.pi / 4 * mpf("1.001")
     cos_tail = in_square(tail(mpmath.cos, [ONE, ZERO, -HALF], 4))
@@ -132,6 +147,8 @@ def problems() -> dict[str, Problem]:
         "cos": Problem(cos_tail, TINY, quarter_pi**2, 5, square),
         "tanh": odd(mpmath.tanh, mpf("0.256"), 6),
         "atan": odd(mpmath.atan, mpmath.tan(mpmath.pi / 8) * mpf("1.001"), 10),
+        "erf": Problem(in_square(tail(mpmath.erf, [ZERO, ONE], 1)), TINY, mpf("1.002"), 11, constant),
+        "erfc": Problem(scaled_erfc, erfc_variable(mpf("0.49")), erfc_variable(mpf(28)), 22, constant),
         "asin": odd(mpmath.asin, HALF * mpf("1.001"), 12),
     }
 

@@ -121,19 +121,12 @@ void set_binary(KernelTable& table, BinaryOp op) {
   table.binary[int(op)][int(DType::C128)] = kBinaryComplex<Fn, double>;
 }
 
-#define TN_COMPLEX_FUNCTIONS(X) \
-  X(abs)                        \
-  X(sign)                       \
-  X(sqrt)                       \
-  X(rsqrt)                      \
-  X(reciprocal)                 \
-  X(exp)                        \
-  X(exp2)                       \
-  X(expm1)                      \
-  X(log)                        \
-  X(log2)                       \
-  X(log10)                      \
-  X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+// clang-format off
+#define TN_COMPLEX_FUNCTIONS(X)                                                      \
+  X(abs) X(sign) X(sqrt) X(rsqrt) X(reciprocal) X(exp) X(exp2) X(expm1)              \
+  X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)      \
+  X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)
+// clang-format on
 
 #define TN_FUNCTION(name)                             \
   struct Of_##name {                                  \

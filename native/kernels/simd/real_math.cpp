@@ -1,5 +1,6 @@
 // The table's real vector math: float64 functions of one register, and float32 through float64.
 #include "native/kernels/simd/divmod.h"
+#include "native/kernels/simd/erf.h"
 #include "native/kernels/simd/exp.h"
 #include "native/kernels/simd/log.h"
 #include "native/kernels/simd/power.h"
@@ -71,6 +72,8 @@ TN_FUNCTION(Cosh, cosh(x))
 TN_FUNCTION(Asinh, asinh(x))
 TN_FUNCTION(Acosh, acosh(x))
 TN_FUNCTION(Atanh, atanh(x))
+TN_FUNCTION(Erf, erf(x))
+TN_FUNCTION(Erfc, erfc(x))
 TN_FUNCTION(Floor, floor(x))
 TN_FUNCTION(Ceil, ceil(x))
 TN_FUNCTION(Trunc, trunc(x))
@@ -181,6 +184,8 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_wide<Asinh>(table, UnaryOp::asinh);
   set_wide<Acosh>(table, UnaryOp::acosh);
   set_wide<Atanh>(table, UnaryOp::atanh);
+  set_wide<Erf>(table, UnaryOp::erf);
+  set_wide<Erfc>(table, UnaryOp::erfc);
   set_binary<PowF32, Pow>(table, BinaryOp::pow);
   set_binary<Atan2>(table, BinaryOp::atan2);
   set_binary<Hypot>(table, BinaryOp::hypot);
