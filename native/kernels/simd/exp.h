@@ -17,11 +17,11 @@ constexpr double kExpTail[] = {0x1.000000000000bp-1,  0x1.5555555555561p-3,  0x1
                                0x1.a019968b4f8cbp-16, 0x1.71dddf875bb17p-19, 0x1.28b05e8066c47p-22,
                                0x1.af85f9900e260p-26};
 
-// The same to one degree more, for e^x - 1, which has the smaller unit in the last place.
-constexpr double kExpm1Tail[] = {0x1.0000000000000p-1,  0x1.5555555555559p-3,  0x1.555555555555ap-5,
-                                 0x1.111111110f6c5p-7,  0x1.6c16c16c1448cp-10, 0x1.a01a01afe1b9cp-13,
-                                 0x1.a01a01b0ad4dep-16, 0x1.71ddf85133e7cp-19, 0x1.27e4c5a940ffep-22,
-                                 0x1.af5ed3a33d2c2p-26, 0x1.1f95643140a73p-29};
+// 2 (e^r - 1 - r - r^2 / 2) / r^3, for e^x - 1, which has the smaller unit in the last place.
+constexpr double kExpm1Tail[] = {0x1.5555555555559p-2,  0x1.5555555555559p-4,  0x1.111111110f6f2p-6,
+                                 0x1.6c16c16c14a45p-9,  0x1.a01a01afd2ec2p-12, 0x1.a01a01af799dcp-15,
+                                 0x1.71ddf8712474bp-18, 0x1.27e4c79284206p-21, 0x1.af5ea288210dfp-25,
+                                 0x1.1f93100ceff7cp-28};
 
 template <class V>
 TN_INLINE V add_to_exponent(V y, Mask<V> k) {
@@ -106,20 +106,26 @@ TN_INLINE V exp2(V x) {
   return add_to_exponent(exp2_polynomial(x - k.value), k.bits);
 }
 
-// e^x - 1 as hi + lo, |x| < 708.
+// e^x - 1 as a sum of two terms, the second much smaller; |x| < 708.
 template <class V>
-TN_INLINE Twofold<V> expm1_twofold(V x) {
+TN_INLINE Twofold<V> expm1_terms(V x) {
   const Reduced<V> e = reduce_exp(x);
-  const V q = e.r * e.r * polynomial(e.r, kExpm1Tail);
-  const Twofold<V> p = fast_two_sum(e.r, q);
+  const Twofold<V> half_square = two_product(0.5 * e.r, e.r), p = fast_two_sum(e.r, half_square.hi);
+  const V rest = fma(e.r * half_square.hi, polynomial(e.r, kExpm1Tail), half_square.lo + e.low);
   const V scale = add_to_exponent(splat<V>(1), e.bits);
   const Twofold<V> c = two_sum(scale, splat<V>(-1)), s = two_sum(c.hi, scale * p.hi);
-  return {s.hi, s.lo + fma(scale, p.lo + e.low, c.lo)};
+  return {s.hi, s.lo + fma(scale, p.lo + rest, c.lo)};
+}
+
+template <class V>
+TN_INLINE Twofold<V> expm1_twofold(V x) {
+  const Twofold<V> terms = expm1_terms(x);
+  return fast_two_sum(terms.hi, terms.lo);
 }
 
 template <class V>
 TN_INLINE V expm1(V x) {
-  const V y = copy_sign(sum(expm1_twofold(x)), x);
+  const V y = copy_sign(sum(expm1_terms(x)), x);
   if (any(~(abs(x) < 700.0))) [[unlikely]]
     return select<V>(abs(x) < 700.0, y, exp_extreme(x, V{}, 0) - 1.0);
   return y;

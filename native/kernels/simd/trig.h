@@ -29,8 +29,11 @@ TN_INLINE Quadrant<V> reduce_trig(V x) {
   if constexpr (kHasFma) {
     constexpr double part[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110};
     const V t = fma(n.value, -part[0], x);  // exact
-    const V r = fma(n.value, -part[1], t);
-    return {r, fma(n.value, -part[2], fma(n.value, -part[1], t - r)), n.bits};
+    // t is a multiple of the last place of n * part[1], so that their difference is exact as r + (t - r -
+    // w.hi).
+    const Twofold<V> w = two_product(n.value, splat<V>(part[1]));
+    const V r = t - w.hi;
+    return {r, fma(n.value, -part[2], ((t - r) - w.hi) - w.lo), n.bits};
   } else {
     constexpr double part[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34, 0x1.3198a2e000000p-69,
                                0x1.b839a252049c1p-104};
