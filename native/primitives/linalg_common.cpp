@@ -3,23 +3,42 @@
 namespace tn::linalg {
 namespace {
 
-template <class R>
+template <class R, class Bits>
+struct Absolute {
+  typedef R V __attribute__((vector_size(16)));
+  typedef Bits B __attribute__((vector_size(16)));
+  static constexpr int kLanes = 16 / sizeof(R);
+  static V load(const R* x) {
+    V v;
+    std::memcpy(&v, x, sizeof v);
+    return (V)((B)v & ~(B)(-V{}));  // without the sign
+  }
+};
+
+// Four sums run side by side: one would wait for each addition.
+template <class R, class Bits>
 R absolute_sum_of(const R* x, int64_t n) {
-  constexpr int kLanes = 64 / sizeof(R);  // independent sums, so that the compiler may use vectors
-  R sums[kLanes] = {};
+  using A = Absolute<R, Bits>;
+  constexpr int k = A::kLanes;
+  typename A::V s0{}, s1{}, s2{}, s3{};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int k = 0; k < kLanes; ++k) sums[k] += std::abs(x[i + k]);
+  for (; i + 4 * k <= n; i += 4 * k) {
+    s0 += A::load(x + i);
+    s1 += A::load(x + i + k);
+    s2 += A::load(x + i + 2 * k);
+    s3 += A::load(x + i + 3 * k);
+  }
   R total = 0;
   for (; i < n; ++i) total += std::abs(x[i]);
-  for (R s : sums) total += s;
+  s0 += s1 + (s2 + s3);
+  for (int lane = 0; lane < k; ++lane) total += s0[lane];
   return total;
 }
 
 }  // namespace
 
-float absolute_sum(const float* x, int64_t n) { return absolute_sum_of(x, n); }
-double absolute_sum(const double* x, int64_t n) { return absolute_sum_of(x, n); }
+float absolute_sum(const float* x, int64_t n) { return absolute_sum_of<float, int32_t>(x, n); }
+double absolute_sum(const double* x, int64_t n) { return absolute_sum_of<double, int64_t>(x, n); }
 
 Offsets::Offsets(std::span<const int64_t> shape, std::span<const int64_t> strides) : count_(product(shape)) {
   for (size_t k = 0; k < shape.size(); ++k) {
