@@ -91,6 +91,8 @@ Tensor arg_reduce(bool largest, const Tensor& x, std::span<const int64_t> axes) 
     const int64_t only[] = {0};
     return arg_reduce(largest, flattened(x), only);
   }
+  if (axes.size() != 1)
+    fail(ErrorKind::Value, largest ? "argmax" : "argmin", ": takes one axis or all, got ", show(axes), ".");
   const int axis = static_cast<int>(axes[0]);
   Tensor out = empty(DType::I64, reduced_shape(x.shape(), axes));
   if (out.numel() == 0) return out;

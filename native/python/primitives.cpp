@@ -32,6 +32,8 @@ nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple at
       fail(ErrorKind::Type, p.name, ": operands must be Tensors, got ", nb::repr(o.type()).c_str(), ".");
     in.push_back(v);
   }
+  if (p.n_in >= 0 && in.size() != static_cast<size_t>(p.n_in))
+    fail(ErrorKind::Type, p.name, ": takes ", p.n_in, " operands, got ", in.size(), ".");
   std::vector<Size> numbers;
   for (nb::handle s : sizes) numbers.push_back(size_from_python(s));
   uint32_t wanted = mask < 0 ? visible_mask(p) : static_cast<uint32_t>(mask);

@@ -126,7 +126,7 @@ def negative(x: Any, /) -> Tensor:
     """
 
 
-@elementwise(vjp=lambda g, x, y, **_: (g[0] * sign(x[0]),), reference=numpy.abs, domain=(0.5, 2.0), kinds="f")
+@elementwise(vjp=lambda g, x, y, **_: (g[0] * sign(x[0]),), reference=numpy.abs, domain=(0.5, 2.0))
 def abs(x: Any, /) -> Tensor:
     """Absolute value. Its derivative at 0 is 0.
 
@@ -175,7 +175,6 @@ def sqrt(x: Any, /) -> Tensor:
     derivative=lambda x, y: -0.5 * y * y * y,
     reference=lambda x: 1 / numpy.sqrt(x),
     domain=(0.5, 2.0),
-    kinds="f",
 )
 def rsqrt(x: Any, /) -> Tensor:
     """One over the square root.
@@ -286,7 +285,7 @@ def exp(x: Any, /) -> Tensor:
     """
 
 
-@elementwise(derivative=lambda x, y: LN2 * y, reference=numpy.exp2, kinds="f")
+@elementwise(derivative=lambda x, y: LN2 * y, reference=numpy.exp2)
 def exp2(x: Any, /) -> Tensor:
     """2 to the power of x.
 
