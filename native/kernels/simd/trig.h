@@ -1,12 +1,14 @@
 // Circular functions and their inverses: |x| = n pi/2 + r + low, |r| <= pi/4, by Cody and Waite's reduction.
 #pragma once
 
-#include "native/kernels/simd/vector.h"
+#include "native/kernels/simd/payne_hanek.h"
 
 namespace tn {
 namespace {
 
 constexpr double kTwoOverPi = 0x1.45f306dc9c883p-1;
+
+constexpr double kPiOver2High = 0x1.921fb54442d18p+0, kPiOver2Low = 0x1.1a62633145c07p-54;
 
 // (sin r - r) / r^3 and (cos r - 1 + r^2 / 2) / r^4, in r^2
 constexpr double kSinTail[] = {-0x1.555555555554ap-3, 0x1.111111110f97dp-7,   -0x1.a01a019c2a52fp-13,
@@ -63,22 +65,41 @@ TN_INLINE V pick_quadrant(SinCos<V> sc, Mask<V> n) {
   return (V)((Mask<V>)value ^ ((n << 62) & kSignBit<V>));
 }
 
+// Lanes beyond Cody and Waite's range, which ordinary data does not have, are reduced one at a time.
 template <class V>
-TN_INLINE V sin_reduced(V x) {
-  const Quadrant<V> q = reduce_trig(abs(x));
+TN_INLINE Mask<V> beyond_trig(V x) {
+  return ~(abs(x) <= kTrigLimit);
+}
+
+template <class V>
+TN_COLD Quadrant<V> reduce_any(V a) {
+  Quadrant<V> q = reduce_trig(a);
+  Twofold<V> f = {a - a, V{}};  // NaN for infinity
+  for (int i = 0; i < kLanes<V>; ++i) {
+    if (!(a[i] > kTrigLimit && a[i] < __builtin_inf())) continue;
+    const HugeQuotient s = quotient_of_huge(a[i]);
+    f.hi[i] = s.hi;
+    f.lo[i] = s.lo;
+    q.n[i] = s.n;
+  }
+  const Twofold<V> r = multiply(f, {splat<V>(kPiOver2High), splat<V>(kPiOver2Low)});
+  const Mask<V> huge = beyond_trig(a);
+  return {select<V>(huge, r.hi, q.r), select<V>(huge, r.lo, q.low), q.n};
+}
+
+template <class V>
+TN_INLINE V sin_of_quadrant(Quadrant<V> q, V x) {
   return flip_sign(pick_quadrant(sincos_quadrant(q.r, q.low), q.n), x);
 }
 
 template <class V>
-TN_INLINE V cos_reduced(V x) {
-  const Quadrant<V> q = reduce_trig(abs(x));
+TN_INLINE V cos_of_quadrant(Quadrant<V> q) {
   return pick_quadrant(sincos_quadrant(q.r, q.low), q.n + 1);
 }
 
 // tan = sin / cos in even quadrants, -cos / sin in odd ones.
 template <class V>
-TN_INLINE V tan_reduced(V x) {
-  const Quadrant<V> q = reduce_trig(abs(x));
+TN_INLINE V tan_of_quadrant(Quadrant<V> q, V x) {
   const SinCos<V> sc = sincos_quadrant(q.r, q.low);
   const Twofold<V> s = fast_two_sum(sc.sin.hi, sc.sin.lo), c = fast_two_sum(sc.cos.hi, sc.cos.lo);
   const Mask<V> even = (q.n & 1) == 0;
@@ -88,51 +109,43 @@ TN_INLINE V tan_reduced(V x) {
   return flip_sign((V)((Mask<V>)y ^ ((q.n << 63) & kSignBit<V>)), x);
 }
 
-// Lanes beyond the reduction's range, and infinities, go to libm one at a time: rare, and right for every
-// argument.
-template <class V>
-TN_INLINE Mask<V> beyond_trig(V x) {
-  return ~(abs(x) <= kTrigLimit);
-}
-
 template <class V>
 TN_COLD V sin_huge(V x) {
-  return patch_lanes(sin_reduced(x), beyond_trig(x), [&](int i) { return __builtin_sin(x[i]); });
+  return sin_of_quadrant(reduce_any(abs(x)), x);
 }
 template <class V>
 TN_COLD V cos_huge(V x) {
-  return patch_lanes(cos_reduced(x), beyond_trig(x), [&](int i) { return __builtin_cos(x[i]); });
+  return cos_of_quadrant(reduce_any(abs(x)));
 }
 template <class V>
 TN_COLD V tan_huge(V x) {
-  return patch_lanes(tan_reduced(x), beyond_trig(x), [&](int i) { return __builtin_tan(x[i]); });
+  return tan_of_quadrant(reduce_any(abs(x)), x);
 }
 
 template <class V>
 TN_INLINE V sin(V x) {
   if (any(beyond_trig(x))) [[unlikely]]
     return sin_huge(x);
-  return sin_reduced(x);
+  return sin_of_quadrant(reduce_trig(abs(x)), x);
 }
 
 template <class V>
 TN_INLINE V cos(V x) {
   if (any(beyond_trig(x))) [[unlikely]]
     return cos_huge(x);
-  return cos_reduced(x);
+  return cos_of_quadrant(reduce_trig(abs(x)));
 }
 
 template <class V>
 TN_INLINE V tan(V x) {
   if (any(beyond_trig(x))) [[unlikely]]
     return tan_huge(x);
-  return tan_reduced(x);
+  return tan_of_quadrant(reduce_trig(abs(x)), x);
 }
 
 // ---- inverses ----
 
 constexpr double kTanPiOver8 = 0x1.a827999fcef32p-2;
-constexpr double kPiOver2High = 0x1.921fb54442d18p+0, kPiOver2Low = 0x1.1a62633145c07p-54;
 
 // (atan t - t) / t^3 in t^2, |t| <= tan(pi/8), and (asin s - s) / s^3 in s^2, |s| <= 1/2
 constexpr double kAtanTail[] = {-0x1.555555555554ep-2, 0x1.99999999977e2p-3,  -0x1.24924923585e3p-3,
