@@ -49,17 +49,17 @@ class Tree {
   alignas(16) char values_[kLevels][kFan * 16];
 };
 
-// Rows of up to kTile values.
+// Rows of up to `width` values.
 class RowTree {
  public:
   static constexpr int kFan = 32;
-  RowTree(ReduceOp op, DType from, DType to)
+  RowTree(ReduceOp op, DType from, DType to, int64_t width)
       : first_(kernels().cast[int(from)][int(to)]),
         add_(kernels().accumulate[int(op)][int(from)]),
         copy_(kernels().cast[int(to)][int(to)]),
         combine_(kernels().accumulate[int(op)][int(to)]),
-        scratch_(kLevels * kTile * itemsize(to)),
-        level_bytes_(kTile * itemsize(to)) {}
+        scratch_(kLevels * width * itemsize(to)),
+        level_bytes_(width * itemsize(to)) {}
 
   void start(int64_t n) {
     n_ = n;
@@ -185,11 +185,13 @@ class Pass {
   void reduce_columns() {
     BlockReader reader;
     reader.open(x_.dtype, x_.dtype, 0, kept_stride(0), false);
-    RowTree tree(op_, x_.dtype, out_.dtype);
+    constexpr int64_t kWide = 4096;  // the sums of rows that are read in place stay in L1 and L2
+    const int64_t width = std::min(kept_size(), reader.direct() ? kWide : kTile);
+    RowTree tree(op_, x_.dtype, out_.dtype, width);
     const StoreStridedFn store = kernels().store_strided[size_index(out_.dtype)];
     kept_.for_each_outer(Pointers{{x_.data, out_.data}}, 1, [&](Pointers at) {
-      for (int64_t c = 0; c < kept_size(); c += kTile) {
-        const int64_t n = std::min(kTile, kept_size() - c);
+      for (int64_t c = 0; c < kept_size(); c += width) {
+        const int64_t n = std::min(width, kept_size() - c);
         tree.start(n);
         reduced_.for_each_outer(Pointer{at[0] + c * kept_stride(0)}, 0,
                                 [&](Pointer row) { tree.add(reader.read(row.p, {1, n}, true).data); });
@@ -240,6 +242,27 @@ Layout result_layout(const Tensor& x, std::span<const int64_t> kept) {
   return out;
 }
 
+// A tall, narrow, dense matrix whose rows are summed up (or the like).
+bool is_narrow(const Tensor& x, std::span<const int64_t> kept) {
+  constexpr int64_t kNarrow = 64;
+  return x.ndim() == 2 && kept.size() == 1 && kept[0] == 1 && x.shape()[1] <= kNarrow &&
+         x.shape()[0] > 2 * kTile && x.layout.is_c_contiguous();
+}
+
+// Several rows are taken for one wide row, so that kernels have something to do; then the wide row is folded.
+Tensor reduce_narrow(ReduceOp op, const Tensor& x) {
+  const int64_t first[] = {0};
+  const int64_t rows = x.shape()[0], cols = x.shape()[1], together = kTile / cols;
+  const int64_t wide_rows = rows / together, rest = rows % together;
+  Tensor wide = reduce(op, view(x, Layout::c_contiguous(Dims{wide_rows, together * cols})), first);
+  Tensor out = reduce(op, view(wide, Layout::c_contiguous(Dims{together, cols})), first);
+  if (rest == 0) return out;
+  const Tensor last =
+      reduce(op, view(x, Layout::c_contiguous(Dims{rest, cols}), (rows - rest) * cols), first);
+  kernels().accumulate[int(op)][int(out.dtype)](last.data, out.data, cols);
+  return out;
+}
+
 }  // namespace
 
 DType reduced_dtype(ReduceOp op, DType t) {
@@ -270,6 +293,7 @@ Tensor reduce(ReduceOp op, const Tensor& x, std::span<const int64_t> axes) {
     else
       reduced.push_back(i);
   }
+  if (is_narrow(x, kept)) return reduce_narrow(op, x);
   Tensor out = empty(dtype, result_layout(x, kept));
   if (out.numel() == 0) return out;
   if (count == 0) {

@@ -45,11 +45,34 @@ const Attrs& all_axes(int ndim) {
   return *known[ndim];
 }
 
-// f(x): over all axes.
+const Attrs& one_axis(int axis) {
+  static std::vector<const Attrs*> known;
+  while (static_cast<int>(known.size()) <= axis)
+    known.push_back(&Attrs::intern({{static_cast<int64_t>(known.size())}}));
+  return *known[axis];
+}
+
+// The axes of f(x), f(x, axis) and f(x, axis=axis) for an integer that is in bounds; null for any other call.
+const Attrs* plain_axes(const Value& x, PyObject* const* args, size_t count, PyObject* names) {
+  const int ndim = x.t.ndim();
+  if (count == 1) return &all_axes(ndim);
+  const bool named = names && PyTuple_GET_SIZE(names) > 0;
+  if (count != 2 || !PyLong_CheckExact(args[1])) return nullptr;
+  if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "axis") != 0) return nullptr;
+  int overflow = 0;
+  const long axis = PyLong_AsLongAndOverflow(args[1], &overflow);
+  if (overflow || axis < -ndim || axis >= ndim) return nullptr;
+  return &one_axis(static_cast<int>(axis < 0 ? axis + ndim : axis));
+}
+
+// Over all axes or one.
 PyObject* reduction(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
-  const Value* x = !names && PyVectorcall_NARGS(nargsf) == 1 ? unwrap(args[0]) : nullptr;
-  if (!x) return fall_back(self, args, nargsf, names);
-  return call(*self_of(self)->primitive, std::array{x}, all_axes(x->t.ndim()));
+  const auto given = static_cast<size_t>(PyVectorcall_NARGS(nargsf));
+  const size_t count = given + (names ? PyTuple_GET_SIZE(names) : 0);
+  const Value* x = given >= 1 ? unwrap(args[0]) : nullptr;
+  const Attrs* axes = x ? plain_axes(*x, args, count, names) : nullptr;
+  if (!axes) return fall_back(self, args, nargsf, names);
+  return call(*self_of(self)->primitive, std::array{x}, *axes);
 }
 
 // f(x1, x2): tensors, or what the operator @ takes.
