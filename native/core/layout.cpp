@@ -71,6 +71,18 @@ Layout Layout::column_major(std::span<const int64_t> shape) {
   return out;
 }
 
+int64_t checked_numel(std::span<const int64_t> shape, const char* who) {
+  constexpr int64_t kMost = int64_t{1} << 58;  // of 16 bytes each they fill the address space
+  int64_t n = 1;
+  bool fits = true;
+  for (int64_t d : shape) {
+    if (d < 0) fail(ErrorKind::Value, who, ": a shape must not have negative sizes, got ", show(shape), ".");
+    fits = fits && !__builtin_mul_overflow(n, std::max<int64_t>(d, 1), &n) && n <= kMost;
+  }
+  if (!fits) fail(ErrorKind::Value, who, ": a tensor of shape ", show(shape), " has too many elements.");
+  return product(shape);
+}
+
 Dims broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b, const char* who) {
   Dims out(static_cast<int>(std::max(a.size(), b.size())));
   for (int i = 1; i <= out.size(); ++i) {

@@ -20,6 +20,9 @@ struct Layout {
   static Layout column_major(std::span<const int64_t> shape);
 };
 
+// The number of elements of a shape; raises ValueError for a negative size, or more elements than memory has
+// addresses. `who` begins the error message.
+int64_t checked_numel(std::span<const int64_t> shape, const char* who);
 // The shape that two operands broadcast to; `who` begins the error message.
 Dims broadcast_shapes(std::span<const int64_t> a, std::span<const int64_t> b, const char* who);
 // Strides that show `from` as `shape` (which it must broadcast to).

@@ -10,10 +10,15 @@ DType dtype_attr(const Call& c) { return static_cast<DType>(c.attrs.scalar(0)); 
 
 // ---- eye: sizes = rows, columns; attrs dtype, k
 
-void infer_eye(const Call& c, Meta* out) { *out = {dtype_attr(c), Dims(c.sizes)}; }
+Meta of_sizes(const Call& c, DType dtype, const char* who) {
+  checked_numel(c.sizes, who);
+  return {dtype, Dims(c.sizes)};
+}
+
+void infer_eye(const Call& c, Meta* out) { *out = of_sizes(c, dtype_attr(c), "eye"); }
 
 void eye(const Call& c, Tensor* out) {
-  *out = zeros({dtype_attr(c), Dims(c.sizes)});
+  *out = zeros(of_sizes(c, dtype_attr(c), "eye"));
   const int64_t k = c.attrs.scalar(1), rows = c.sizes[0], columns = c.sizes[1];
   visit(out->dtype, [&]<class T>(Type<T>) {
     for (int64_t i = std::max<int64_t>(0, -k); i < rows && i + k < columns; ++i)
@@ -31,16 +36,16 @@ void size_tensor(const Call& c, Tensor* out) {
 
 // ---- empty: sizes = shape; attrs dtype
 
-void infer_empty(const Call& c, Meta* out) { *out = {dtype_attr(c), Dims(c.sizes)}; }
+void infer_empty(const Call& c, Meta* out) { *out = of_sizes(c, dtype_attr(c), "empty"); }
 
-void make_empty(const Call& c, Tensor* out) { *out = empty(dtype_attr(c), c.sizes); }
+void make_empty(const Call& c, Tensor* out) { *out = empty(of_sizes(c, dtype_attr(c), "empty")); }
 
 // ---- full: a 0-d operand everywhere; sizes = shape
 
 void infer_full(const Call& c, Meta* out) {
   if (c.in[0]->ndim() != 0)
     fail(ErrorKind::Value, "full: fill_value must be a scalar, got shape ", show(c.in[0]->shape()), ".");
-  *out = {c.in[0]->dtype, Dims(c.sizes)};
+  *out = of_sizes(c, c.in[0]->dtype, "full");
 }
 
 void full(const Call& c, Tensor* out) {

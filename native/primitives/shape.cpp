@@ -97,6 +97,7 @@ void infer_broadcast(const Call& c, Meta* out) {
   if (!fits)
     fail(ErrorKind::Value, "broadcast_to: shape ", show(shape), " does not broadcast to ", show(c.sizes),
          " along axes ", show(axes), ".");
+  checked_numel(c.sizes, "broadcast_to");
   *out = {operand(c).dtype, Dims(c.sizes)};
 }
 

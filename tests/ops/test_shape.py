@@ -157,3 +157,20 @@ def test_creation():
     ):
         same(ours, theirs)
     assert tn.empty((2, 2), dtype="int8").shape == (2, 2)
+
+
+@pytest.mark.parametrize("make", [tn.zeros, tn.ones, tn.empty, lambda s: tn.full(s, 1.0)])
+def test_impossible_shapes_are_refused(make):
+    with pytest.raises(ValueError, match="negative"):
+        make((2, -1))
+    with pytest.raises((ValueError, MemoryError)):
+        make((1 << 33, 1 << 33))
+
+
+def test_impossible_broadcasts_are_refused():
+    with pytest.raises(ValueError, match="negative"):
+        tn.broadcast_to(tn.ones(()), (-2,))
+    with pytest.raises(ValueError, match="too many elements"):
+        tn.broadcast_to(tn.ones(()), (1 << 33, 1 << 33))
+    with pytest.raises(ValueError, match="negative"):
+        tn.eye(-1)
