@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 
+import taenite as tn
 from taenite.bench.client import Client
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def default_threads():
+    """A backend that is set up in this process sets the thread count of the process, as its worker wants."""
+    yield
+    tn.providers.set_num_threads(None)
 
 
 @pytest.fixture
