@@ -150,6 +150,10 @@ def problems() -> dict[str, Problem]:
         "atan": odd(mpmath.atan, mpmath.tan(mpmath.pi / 8) * mpf("1.001"), 10),
         "erf": Problem(in_square(tail(mpmath.erf, [ZERO, ONE], 1)), TINY, mpf("1.002"), 11, constant),
         "erfc": Problem(scaled_erfc, erfc_variable(mpf("0.49")), erfc_variable(mpf(28)), 22, constant),
+        "single exp": Problem(tail(mpmath.exp, [ONE, ONE], 2), -half_ln2, half_ln2, 5, square),
+        "single log": odd(log_ratio, S_LOG, 3, mpf(2)),
+        "single sin": odd(mpmath.sin, quarter_pi, 3),
+        "single cos": Problem(cos_tail, TINY, quarter_pi**2, 2, square),
         "asin": odd(mpmath.asin, HALF * mpf("1.001"), 12),
     }
 

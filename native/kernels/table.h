@@ -70,6 +70,7 @@ constexpr DType result_dtype(ReduceOp op, DType t) {
   return is_bool(t) || is_signed(t) ? DType::I64 : DType::U64;
 }
 
+// Error bounds of the functions, in ulp: docs/vector_math.md, which tests/native measures.
 using UnaryFn = void (*)(const void* x, void* y, size_t n);
 using BinaryFn = void (*)(const void* a, const void* b, void* y, size_t n);
 using WhereFn = void (*)(const void* condition, const void* a, const void* b, void* y, size_t n);

@@ -4,6 +4,7 @@
 #include "native/kernels/simd/exp.h"
 #include "native/kernels/simd/log.h"
 #include "native/kernels/simd/power.h"
+#include "native/kernels/simd/single.h"
 #include "native/kernels/simd/trig.h"
 
 namespace tn {
@@ -74,6 +75,16 @@ TN_FUNCTION(Acosh, acosh(x))
 TN_FUNCTION(Atanh, atanh(x))
 TN_FUNCTION(Erf, erf(x))
 TN_FUNCTION(Erfc, erfc(x))
+TN_FUNCTION(SingleExp, single_exp(x))
+TN_FUNCTION(SingleExp2, single_exp2(x))
+TN_FUNCTION(SingleExpm1, single_expm1(x))
+TN_FUNCTION(SingleLog, single_log(x))
+TN_FUNCTION(SingleLog2, single_log(x, kBase2.scale_hi))
+TN_FUNCTION(SingleLog10, single_log(x, kBase10.scale_hi))
+TN_FUNCTION(SingleLog1p, single_log1p(x))
+TN_FUNCTION(SingleSin, single_sin(x))
+TN_FUNCTION(SingleCos, single_cos(x))
+TN_FUNCTION(SingleTanh, single_tanh(x))
 TN_FUNCTION(Floor, floor(x))
 TN_FUNCTION(Ceil, ceil(x))
 TN_FUNCTION(Trunc, trunc(x))
@@ -156,6 +167,11 @@ void set_wide(KernelTable& table, UnaryOp op) {
   set(table, op, unary_f32_wide<Fn>, unary_f64<Fn>);
 }
 
+template <class FnF32, class FnF64>
+void set_single(KernelTable& table, UnaryOp op) {
+  set(table, op, unary_f32_wide<FnF32>, unary_f64<FnF64>);
+}
+
 }  // namespace
 
 void TN_TARGET::fill_real_math(KernelTable& table) {
@@ -165,16 +181,16 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_direct<Ceil>(table, UnaryOp::ceil);
   set_direct<Trunc>(table, UnaryOp::trunc);
   set_direct<Round>(table, UnaryOp::round);
-  set_wide<Exp>(table, UnaryOp::exp);
-  set_wide<Log>(table, UnaryOp::log);
-  set_wide<Sin>(table, UnaryOp::sin);
-  set_wide<Cos>(table, UnaryOp::cos);
-  set_wide<Tanh>(table, UnaryOp::tanh);
-  set_wide<Exp2>(table, UnaryOp::exp2);
-  set_wide<Expm1>(table, UnaryOp::expm1);
-  set_wide<Log2>(table, UnaryOp::log2);
-  set_wide<Log10>(table, UnaryOp::log10);
-  set_wide<Log1p>(table, UnaryOp::log1p);
+  set_single<SingleExp, Exp>(table, UnaryOp::exp);
+  set_single<SingleLog, Log>(table, UnaryOp::log);
+  set_single<SingleSin, Sin>(table, UnaryOp::sin);
+  set_single<SingleCos, Cos>(table, UnaryOp::cos);
+  set_single<SingleTanh, Tanh>(table, UnaryOp::tanh);
+  set_single<SingleExp2, Exp2>(table, UnaryOp::exp2);
+  set_single<SingleExpm1, Expm1>(table, UnaryOp::expm1);
+  set_single<SingleLog2, Log2>(table, UnaryOp::log2);
+  set_single<SingleLog10, Log10>(table, UnaryOp::log10);
+  set_single<SingleLog1p, Log1p>(table, UnaryOp::log1p);
   set_wide<Tan>(table, UnaryOp::tan);
   set_wide<Asin>(table, UnaryOp::asin);
   set_wide<Acos>(table, UnaryOp::acos);
