@@ -91,29 +91,38 @@ bool flat(Operands in, int level) {
                       [=](const Value* v) { return v->box || (!v->plain() && v->level != level); });
 }
 
-// The outputs of the call one level down, as plain tensors where that is all there is.
+// The outputs of the call one level down, as plain tensors where that is all there is. A single output is
+// written where it is wanted.
 struct Flat {
   const Request& r;
-  SmallVector<Tensor, 2> results;
+  Value* out;
+  SmallVector<Tensor, 2> several;
 
-  Flat(const Request& r, const Call& call) : r(r), results(r.p.n_out) { r.p.kernel(call, results.begin()); }
-  const Tensor& tensor(int j) const { return results[j]; }
-  Value output(int j) const { return Value(results[j]); }
-  Value take(int j) { return Value(std::move(results[j])); }
+  Flat(const Request& r, const Call& call, Value* out) : r(r), out(out) {
+    if (r.p.n_out != 1) several.resize(r.p.n_out);
+    r.p.kernel(call, r.p.n_out == 1 ? &out->t : several.begin());
+  }
+  const Tensor& tensor(int j) const { return r.p.n_out == 1 ? out->t : several[j]; }
+  Value output(int j) const { return Value(tensor(j)); }
   Value operand(int i) const { return Value(r.in[i]->t); }
+  void give(int j) {
+    if (r.p.n_out != 1) out[j].t = std::move(several[j]);
+  }
 };
 
 struct Nested {
   Lowered inner;
+  Value* out;
   SmallVector<Value, 3> results;
 
-  Nested(const Request& r, uint32_t mask, int level) : inner(r.in, level), results(r.p.n_out) {
+  Nested(const Request& r, uint32_t mask, int level, Value* out)
+      : inner(r.in, level), out(out), results(r.p.n_out) {
     bind(r.p, inner.at, r.attrs, r.sizes, mask, results.begin());
   }
   const Tensor& tensor(int j) const { return results[j].t; }
   Value output(int j) const { return results[j]; }
-  Value take(int j) { return std::move(results[j]); }
   Value operand(int i) const { return *inner.at[i]; }
+  void give(int j) { out[j] = std::move(results[j]); }
 };
 
 void forget_data(Value& v) {
@@ -134,19 +143,19 @@ void save(Node& node, const Rule& rule, const Calls& call, std::span<const Size>
     for (const Size& s : sizes) node.sizes.push_back(s.value);
 }
 
-Value tracked_output(Value result, const Ref<Node>& node, int j, int level) {
-  if (!result.plain()) {
-    Value inner = std::move(result);
-    result = Value(inner.t);
-    result.box = Ref<Box>(new Box);
-    result.box->inner = std::move(inner);
+// Makes an output of the level below one of this level.
+void make_tracked(Value& v, const Ref<Node>& node, int j, int level) {
+  if (!v.plain()) {
+    Value inner = std::move(v);
+    v = Value(inner.t);
+    v.box = Ref<Box>(new Box);
+    v.box->inner = std::move(inner);
   }
-  result.kind = Value::Kind::Tracked;
-  result.node = node;
-  result.out = static_cast<uint8_t>(j);
-  result.level = static_cast<int16_t>(level);
-  result.stamp = stamp_of(level);
-  return result;
+  v.kind = Value::Kind::Tracked;
+  v.node = node;
+  v.out = static_cast<uint8_t>(j);
+  v.level = static_cast<int16_t>(level);
+  v.stamp = stamp_of(level);
 }
 
 template <class Calls>
@@ -162,10 +171,12 @@ void record(const Request& r, Value* out, int level, uint32_t need, const Rule& 
   save(*node, rule, call, r.sizes);
   for (int j = 0; j < r.p.n_out; ++j) {
     const Tensor& t = call.tensor(j);
-    node->outs.push_back({t.dtype, t.shape()});
+    Meta& meta = node->outs.emplace_back();
+    meta.dtype = t.dtype;
+    meta.shape = t.shape();
     if (!(r.mask >> j & 1)) continue;
-    bool carries = is_inexact(t.dtype) && !(r.p.hidden >> j & 1);
-    out[j] = carries ? tracked_output(call.take(j), node, j, level) : call.take(j);
+    call.give(j);
+    if (is_inexact(meta.dtype) && !(r.p.hidden >> j & 1)) make_tracked(out[j], node, j, level);
   }
 }
 
@@ -178,10 +189,9 @@ void run_tracked(const Request& r, Value* out, int level) {
   const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
   if (!rule || rule->constant) return bind(r.p, Lowered(r.in, level).at, r.attrs, r.sizes, r.mask, out);
   if (flat(r.in, level)) {
-    Flat call(r, Call{tensors, r.attrs, numbers, rule->widened});
-    record(r, out, level, need, *rule, call);
+    record(r, out, level, need, *rule, Flat(r, Call{tensors, r.attrs, numbers, rule->widened}, out));
   } else {
-    record(r, out, level, need, *rule, Nested(r, rule->widened, level));
+    record(r, out, level, need, *rule, Nested(r, rule->widened, level, out));
   }
 }
 
