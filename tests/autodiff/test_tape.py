@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -206,3 +207,23 @@ def test_graphs_of_two_threads_do_not_meet():
         w.join()
     for seed, g in results.items():
         np.testing.assert_allclose(g, 2 * seed * 1.01**100, rtol=1e-12)
+
+
+def test_a_backward_inside_a_backward_is_refused(monkeypatch):
+    """A warning of the running backward is where user code can get a word in."""
+    x = tn.variable(np.diag([1.0, 1.0, 2.0]))
+    u, s, vh = tn.linalg.svd(x, full_matrices=False)
+    loss = ((u * s) @ vh * tn.asarray(np.arange(9.0).reshape(3, 3))).sum()
+
+    def go_back_again(*args, **kwargs):
+        (x * x).sum().backward()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        monkeypatch.setattr(warnings, "showwarning", go_back_again)
+        with pytest.raises(RuntimeError, match="inside a backward pass"):
+            loss.backward()
+    monkeypatch.undo()
+    x.grad = None
+    (x * x).sum().backward()
+    assert x.grad.tolist() == np.diag([2.0, 2.0, 4.0]).tolist()
