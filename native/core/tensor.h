@@ -29,6 +29,7 @@ struct Tensor {
   Layout layout;
   DType dtype = DType::F64;
 
+  Tensor() {}  // not defaulted: Tensor() would then clear all of its bytes first
   const Dims& shape() const { return layout.shape; }
   const Dims& strides() const { return layout.strides; }
   int ndim() const { return layout.ndim(); }

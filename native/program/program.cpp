@@ -10,6 +10,7 @@ Program::Program(const Graph& g, std::vector<int> outputs)
   listing_ = show(g, outputs_);
   analyse(g);
   find_last_uses();
+  find_homes();
 }
 
 void Program::mark_sizes(int expr, std::vector<Use>& use) {
@@ -83,6 +84,19 @@ void Program::find_last_uses() {
     if (made[r] >= 0 && last[r] >= 0) steps_[last[r]].dies.push_back(r);
 }
 
+// A single result that is an output of the program is made where the caller wants it.
+void Program::find_homes() {
+  for (Step& s : steps_) {
+    auto at = std::find(outputs_.begin(), outputs_.end(), s.out);
+    if (s.primitive->n_out == 1 && at != outputs_.end()) {
+      s.home = ~static_cast<int>(at - outputs_.begin());
+    } else {
+      s.home = n_made_;
+      n_made_ += s.primitive->n_out;
+    }
+  }
+}
+
 namespace {
 
 int64_t dim(const Tensor& t, int axis, int64_t*) { return t.shape()[axis]; }
@@ -152,37 +166,35 @@ struct Program::Frame {
   SmallVector<const T*, 48> at;
   SmallVector<T, 6> made;
 
-  Frame(const Program& p, const T* const* inputs) {
+  Frame(const Program& p, const T* const* inputs) : made(p.n_made_) {
     at.resize(p.n_registers_);
     std::copy(inputs, inputs + p.n_inputs(), at.begin());
     for (const auto& [reg, value] : p.constants_) at[reg] = constant(value, static_cast<const T*>(nullptr));
-    int n = 0;
-    for (const Step& s : p.steps_) n += s.primitive->n_out;
-    made.resize(n);
   }
 
   void run(const Program& p, std::span<const N> size_inputs, T* out) {
-    T* next = made.begin();
     for (const Step& s : p.steps_) {
       SmallVector<const T*, 8> in;
       for (int r : s.in) in.push_back(at[r]);
       SmallVector<N, 8> sizes;
       for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
-      execute(s, in, sizes, next);
-      for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = next++;
+      T* home = s.home >= 0 ? made.begin() + s.home : out + ~s.home;
+      execute(s, in, sizes, home);
+      for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = home + j;
       for (int r : s.dies) *const_cast<T*>(at[r]) = T();
     }
     give(p, out);
   }
 
-  // Values made here are moved out at their last mention; inputs and constants are copied.
+  bool is_mine(const T* t) const { return t >= made.begin() && t < made.end(); }
+
+  // Outputs that were not made in place: values made here are moved out at their last mention, others copied.
   void give(const Program& p, T* out) {
     for (size_t i = 0; i < p.outputs_.size(); ++i) {
       int r = p.outputs_[i];
-      if (r < 0) continue;
-      bool mine = at[r] >= made.begin() && at[r] < made.end();
+      if (r < 0 || at[r] == out + i) continue;
       bool again = std::find(p.outputs_.begin() + i + 1, p.outputs_.end(), r) != p.outputs_.end();
-      if (mine && !again) {
+      if (is_mine(at[r]) && !again) {
         out[i] = std::move(*const_cast<T*>(at[r]));
       } else {
         out[i] = *at[r];

@@ -17,6 +17,7 @@ struct Step {
   int out;
   uint32_t mask;
   bool shape_only;  // nobody reads what it computes: inference will do
+  int home = 0;     // where it writes: registers of the run from here on, or ~i for output i of the program
 };
 
 class Program {
@@ -48,8 +49,10 @@ class Program {
   void mark_sizes(int expr, std::vector<Use>& use);
   void analyse(const Graph& g);
   void find_last_uses();
+  void find_homes();
 
   int n_registers_ = 0;
+  int n_made_ = 0;  // registers that have no other home
   bool constants_plain_ = true;
   std::vector<Use> input_use_;
   std::vector<bool> size_used_;

@@ -1,6 +1,7 @@
 #include "tape/backward.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "core/local.h"
@@ -10,44 +11,6 @@
 
 namespace tn {
 namespace {
-
-// Which slot of a run belongs to a node: open addressing on the pointer.
-class SlotTable {
- public:
-  SlotTable() : keys_(64, nullptr), slots_(64) {}
-  // The slot of the node, or `fresh` which then becomes it.
-  int find_or_add(const Node* n, int fresh) {
-    if (2 * (used_ + 1) > keys_.size()) grow();
-    size_t i = place(n);
-    if (keys_[i]) return slots_[i];
-    keys_[i] = n;
-    slots_[i] = fresh;
-    ++used_;
-    return fresh;
-  }
-
- private:
-  size_t place(const Node* n) const {
-    size_t i = (n->id * 0x9E3779B97F4A7C15ull >> 20) & (keys_.size() - 1);
-    while (keys_[i] && keys_[i] != n) i = (i + 1) & (keys_.size() - 1);
-    return i;
-  }
-  void grow() {
-    std::vector<const Node*> keys(2 * keys_.size(), nullptr);
-    std::vector<int> slots(keys.size());
-    keys.swap(keys_);
-    slots.swap(slots_);
-    for (size_t k = 0; k < keys.size(); ++k) {
-      if (!keys[k]) continue;
-      size_t i = place(keys[k]);
-      keys_[i] = keys[k];
-      slots_[i] = slots[k];
-    }
-  }
-  std::vector<const Node*> keys_;
-  std::vector<int> slots_;
-  size_t used_ = 0;
-};
 
 // A node that waits, with the cotangents that have arrived at its outputs.
 struct Slot {
@@ -61,6 +24,78 @@ struct Slot {
     if (static_cast<int>(others.size()) < out) others.resize(out);
     return others[out - 1];
   }
+};
+
+// The nodes that wait, latest first: a max-heap on ids, and a table from nodes to their slots (open
+// addressing; removal shifts back what follows). Slots are used again, so that a chain needs one.
+class Waiting {
+ public:
+  Waiting() : table_(16, -1) {}
+
+  bool empty() const { return heap_.empty(); }
+
+  // The slot of a node, which waits from now on.
+  Slot& of(const Ref<Node>& node) {
+    size_t i = place(*node);
+    if (table_[i] >= 0) return slots_[table_[i]];
+    int slot = vacant();
+    slots_[slot].node = node;
+    table_[i] = slot;
+    heap_.emplace_back(node->id, slot);
+    std::push_heap(heap_.begin(), heap_.end());
+    if (2 * heap_.size() > table_.size()) grow();
+    return slots_[slot];
+  }
+
+  Slot pop() {
+    std::pop_heap(heap_.begin(), heap_.end());
+    int slot = heap_.back().second;
+    heap_.pop_back();
+    remove(place(*slots_[slot].node));
+    vacant_.push_back(slot);
+    return std::exchange(slots_[slot], Slot());
+  }
+
+ private:
+  size_t home(const Node& n) const { return (n.id * 0x9E3779B97F4A7C15ull >> 32) & (table_.size() - 1); }
+  size_t after(size_t i) const { return (i + 1) & (table_.size() - 1); }
+  const Node& node_at(size_t i) const { return *slots_[table_[i]].node; }
+
+  size_t place(const Node& n) const {
+    size_t i = home(n);
+    while (table_[i] >= 0 && &node_at(i) != &n) i = after(i);
+    return i;
+  }
+
+  void remove(size_t hole) {
+    for (size_t i = after(hole); table_[i] >= 0; i = after(i)) {
+      size_t mask = table_.size() - 1, reach = (i - home(node_at(i))) & mask;
+      if (reach < ((i - hole) & mask)) continue;
+      table_[hole] = table_[i];
+      hole = i;
+    }
+    table_[hole] = -1;
+  }
+
+  int vacant() {
+    if (vacant_.empty()) {
+      slots_.emplace_back();
+      return static_cast<int>(slots_.size()) - 1;
+    }
+    int slot = vacant_.back();
+    vacant_.pop_back();
+    return slot;
+  }
+
+  void grow() {
+    table_.assign(2 * table_.size(), -1);
+    for (const auto& [id, slot] : heap_) table_[place(*slots_[slot].node)] = slot;
+  }
+
+  std::vector<int> table_;
+  std::vector<Slot> slots_;
+  std::vector<int> vacant_;
+  std::vector<std::pair<uint64_t, int>> heap_;
 };
 
 TN_THREAD_LOCAL bool running = false;
@@ -81,14 +116,11 @@ class Run {
     for (size_t i = 0; i < leaves.size(); ++i) targets_.push_back(leaves[i].get());
   }
 
-  void seed(const Seed& s) { add(s.output->node, s.output->out, s.cotangent); }
+  void seed(const Seed& s) { add(s.output->node, s.output->out, Value(s.cotangent)); }
 
   void go() {
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end());
-      int slot = heap_.back().second;
-      heap_.pop_back();
-      Slot work = std::move(slots_[slot]);
+    while (!waiting_.empty()) {
+      Slot work = waiting_.pop();
       if (work.node->leaf) {
         deliver(*work.node, std::move(work.first));
       } else {
@@ -100,20 +132,13 @@ class Run {
   std::vector<Value> results() { return std::move(results_); }
 
  private:
-  void add(const Ref<Node>& node, int out, Value ct) {
-    ct = conform(std::move(ct), node->outs[out]);
-    int fresh = static_cast<int>(slots_.size());
-    int i = table_.find_or_add(node.get(), fresh);
-    if (i == fresh) {
-      slots_.emplace_back();
-      slots_[i].node = node;
-      heap_.emplace_back(node->id, i);
-      std::push_heap(heap_.begin(), heap_.end());
-    }
-    Slot& slot = slots_[i];
+  void add(const Ref<Node>& node, int out, Value&& ct) {
+    const Meta& to = node->outs[out];
+    if (!conforms(ct, to)) ct = conform(std::move(ct), to);
+    Slot& slot = waiting_.of(node);
     Value& at = slot.at(out);
     if (slot.live >> out & 1) {
-      accumulate(at, std::move(ct));
+      accumulate(at, ct);
     } else {
       at = std::move(ct);
       slot.live |= 1u << out;
@@ -121,17 +146,17 @@ class Run {
   }
 
   // In place where nobody else holds the sum so far.
-  static void accumulate(Value& into, Value ct) {
+  static void accumulate(Value& into, const Value& ct) {
     if (into.plain() && ct.plain() && elementwise::add_inplace(into.t, ct.t)) return;
     into = tn::add(into, ct);
   }
 
-  void deliver(Node& leaf, Value ct) {
+  void deliver(Node& leaf, Value&& ct) {
     if (!functional_) {
       if (!leaf.grad) {
         leaf.grad = std::make_unique<Value>(std::move(ct));
       } else {
-        accumulate(*leaf.grad, std::move(ct));
+        accumulate(*leaf.grad, ct);
       }
       return;
     }
@@ -156,44 +181,48 @@ class Run {
     check_saved(n);
     const Rule& rule = *n.rule;
     const Program& program = rule.vjp(work.live);
-    int n_out = rule.primitive->n_out;
+    const int n_out = rule.primitive->n_out;
     SmallVector<const Value*, 12> inputs;
     for (int i = 0; i < rule.n_in + n_out; ++i)
       inputs.push_back(rule.slot[i] < 0 ? nullptr : &n.saved[rule.slot[i]]);
     for (int j = 0; j < n_out; ++j) inputs.push_back(work.live >> j & 1 ? &work.at(j) : nullptr);
-    SmallVector<Value, 3> cts(rule.n_in);
-    evaluate(program, inputs, n.sizes, cts.begin());
+    if (all_plain(program, inputs)) {
+      SmallVector<const Tensor*, 12> tensors;
+      for (const Value* v : inputs) tensors.push_back(v ? &v->t : nullptr);
+      SmallVector<Tensor, 3> cts(rule.n_in);
+      program.run(tensors.begin(), n.sizes, cts.begin());
+      leave(work, program, cts.begin());
+    } else {
+      SmallVector<Size, 8> sizes;
+      for (int64_t s : n.sizes) sizes.push_back({s});
+      SmallVector<Value, 3> cts(rule.n_in);
+      program.run(inputs.begin(), sizes, cts.begin());
+      leave(work, program, cts.begin());
+    }
+  }
+
+  // Plain values go through kernels; anything else through bind.
+  static bool all_plain(const Program& program, std::span<const Value* const> inputs) {
+    return program.constants_plain() &&
+           std::all_of(inputs.begin(), inputs.end(), [](const Value* v) { return !v || v->plain(); });
+  }
+
+  // Hands the cotangents of the operands on, when what they were made of is gone.
+  template <class T>
+  void leave(Slot& work, const Program& program, T* cts) {
+    Node& n = *work.node;
     if (!retain_) {
       n.saved.clear();
       n.released = true;
     }
     work.first = Value();
-    for (int i = 0; i < rule.n_in; ++i)
+    for (int i = 0; i < n.edges.size(); ++i)
       if (n.edges[i].node && program.outputs()[i] >= 0)
-        add(n.edges[i].node, n.edges[i].out, std::move(cts[i]));
-  }
-
-  // Plain values go through kernels; anything else through bind.
-  static void evaluate(const Program& program, std::span<const Value* const> inputs,
-                       std::span<const int64_t> sizes, Value* out) {
-    bool plain = program.constants_plain();
-    for (const Value* v : inputs) plain &= !v || v->plain();
-    if (!plain) {
-      SmallVector<Size, 8> numbers;
-      for (int64_t s : sizes) numbers.push_back({s});
-      return program.run(inputs.data(), numbers, out);
-    }
-    SmallVector<const Tensor*, 12> tensors;
-    for (const Value* v : inputs) tensors.push_back(v ? &v->t : nullptr);
-    SmallVector<Tensor, 3> results(static_cast<int>(program.outputs().size()));
-    program.run(tensors.begin(), sizes, results.begin());
-    for (int i = 0; i < results.size(); ++i) out[i] = Value(std::move(results[i]));
+        add(n.edges[i].node, n.edges[i].out, Value(std::move(cts[i])));
   }
 
   bool retain_, functional_;
-  SlotTable table_;
-  std::vector<Slot> slots_;
-  std::vector<std::pair<uint64_t, int>> heap_;
+  Waiting waiting_;
   std::vector<const Node*> targets_;
   std::vector<Value> results_;
 };

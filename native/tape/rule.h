@@ -73,6 +73,9 @@ std::string show_rules(const std::string& primitive_name);
 
 // Summation to a broadcast operand's shape, real part, cast: the one place where a cotangent meets its
 // operand.
+inline bool conforms(const Value& ct, const Meta& to) {
+  return ct.t.dtype == to.dtype && ct.t.shape() == to.shape;
+}
 Value conform(Value cotangent, const Meta& to);
 // The reverse for tangents: cast, then broadcast to the output.
 Value conform_up(Value tangent, const Value& like);

@@ -28,7 +28,7 @@ struct Value {
   int16_t level = -1;  // -1: plain
   uint32_t stamp = 0;  // which opening of that level
 
-  Value() = default;
+  Value() {}  // not defaulted: Value() would then clear all of its bytes first
   explicit Value(Tensor tensor) : t(std::move(tensor)) {}
 
   bool plain() const { return kind == Kind::Plain; }
