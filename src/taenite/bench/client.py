@@ -98,11 +98,16 @@ class Client:
         text = self._log.read_text(errors="replace").strip().splitlines()
         return " / ".join(text[-lines:]) if text else "it left no message"
 
-    def close(self) -> None:
-        """Close the pipe, which ends a healthy worker; kill one that does not end."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+    def hang_up(self) -> None:
+        """Close the pipe, which ends a healthy worker, and do not wait for it."""
+        assert self._process.stdin is not None
         if not self._process.stdin.closed:
             self._process.stdin.close()
+
+    def close(self) -> None:
+        """Hang up and wait; kill a worker that does not end."""
+        assert self._process.stdout is not None
+        self.hang_up()
         try:
             self._process.wait(2.0)
         except subprocess.TimeoutExpired:

@@ -8,6 +8,7 @@ reported beside the results, not subtracted.
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -83,6 +84,21 @@ def grown(batch: int, wall_ns: int, interval_ns: int) -> int:
     """A larger batch: aim 10 % past the interval, but grow tenfold at most, for the first calls are slow."""
     aim = batch * interval_ns * 11 // (10 * max(1, wall_ns)) + 1
     return min(max(aim, batch + 1), 10 * batch, MAX_BATCH)
+
+
+class Settled:
+    """Keeps imported modules out of the collector's sight: a collection then takes microseconds, where those
+    of a large library cost tens of milliseconds before every reading."""
+
+    def __init__(self) -> None:
+        self._modules = 0
+
+    def update(self) -> None:
+        """Set aside what lives now, if modules were imported since the last time."""
+        if len(sys.modules) != self._modules:
+            gc.collect()
+            gc.freeze()
+            self._modules = len(sys.modules)
 
 
 @contextmanager

@@ -52,6 +52,8 @@ class Team:
 
     def close(self) -> None:
         for client in self.clients.values():
+            client.hang_up()
+        for client in self.clients.values():
             client.close()
 
 

@@ -23,7 +23,7 @@ from . import cases, machine
 from .adapters import REQUIRES, load
 from .adapters.base import Adapter, Unsupported
 from .case import Fixture, Row, all_cases, rows
-from .measure import Stopwatch, collector_off, empty_loop_ns
+from .measure import Settled, Stopwatch, collector_off, empty_loop_ns
 
 Reply = dict[str, Any]
 assert cases.__all__
@@ -57,6 +57,8 @@ class Worker:
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
         self.watch: Stopwatch | None = None
+        self.settled = Settled()
+        self.settled.update()
 
     def commands(self) -> dict[str, Callable[..., Reply]]:
         return {
@@ -88,6 +90,7 @@ class Worker:
         self.watch = Stopwatch(prepared.statement, prepared.names)
         first = self.watch.once()
         done = time.perf_counter_ns()
+        self.settled.update()
         if outputs is not None:
             with Path(outputs).open("wb") as file:
                 np.savez(file, *prepared.to_numpy(first))
