@@ -211,13 +211,18 @@ Layout result_layout(std::span<const Tensor* const> in, std::span<const int64_t>
 
 // ---- the fast path ----
 
-// All operands that are not 0-d have the same dense layout, and no dtype needs a cast.
+bool is_constant(const Tensor& t) {
+  return std::all_of(t.strides().begin(), t.strides().end(), [](int64_t s) { return s == 0; });
+}
+
+// All operands have the same dense layout, but for scalars: 0-d operands, and those of that shape whose
+// elements are one. No dtype needs a cast.
 const Layout* flat_layout(const Kernel& k, std::span<const Tensor* const> in, unsigned& scalars) {
   const Layout* common = nullptr;
   for (int i = 0; i < k.n_in; ++i) {
     const Tensor& t = *in[i];
     if (t.dtype != k.in[i]) return nullptr;
-    if (t.ndim() == 0) {
+    if (is_constant(t)) {
       scalars |= 1u << i;
     } else if (!common) {
       if (!t.layout.is_dense()) return nullptr;
@@ -227,9 +232,13 @@ const Layout* flat_layout(const Kernel& k, std::span<const Tensor* const> in, un
     }
   }
   if (!common) {
+    for (int i = 0; i < k.n_in; ++i)
+      if (in[i]->ndim() > 0) return nullptr;
     scalars = 0;
     return &in[0]->layout;
   }
+  for (int i = 0; i < k.n_in; ++i)
+    if (scalars >> i & 1 && in[i]->ndim() > 0 && !(in[i]->shape() == common->shape)) return nullptr;
   return scalars & ~k.scalars_allowed ? nullptr : common;
 }
 

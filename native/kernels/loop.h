@@ -93,9 +93,11 @@ class Loop {
 // The axes by descending size of their strides; equal ones stay in order.
 inline Dims axes_by_stride(std::span<const int64_t> strides) {
   Dims axes(static_cast<int>(strides.size()));
-  for (int i = 0; i < axes.size(); ++i) axes[i] = i;
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](int64_t a, int64_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
+  for (int i = 0; i < axes.size(); ++i) {
+    int at = i;
+    for (; at > 0 && std::abs(strides[axes[at - 1]]) < std::abs(strides[i]); --at) axes[at] = axes[at - 1];
+    axes[at] = i;
+  }
   return axes;
 }
 

@@ -242,6 +242,15 @@ Layout result_layout(const Tensor& x, std::span<const int64_t> kept) {
   return out;
 }
 
+// All elements of a tensor without gaps: one kernel call.
+Tensor reduce_all(ReduceOp op, const Tensor& x, DType dtype) {
+  Tensor out = empty(dtype, Dims{});
+  const int64_t n = x.numel();
+  Unlocked unlocked(n >= kWorthUnlocking);
+  kernels().reduce[int(op)][int(x.dtype)](x.data, out.data, n);
+  return out;
+}
+
 // A tall, narrow, dense matrix whose rows are summed up (or the like).
 bool is_narrow(const Tensor& x, std::span<const int64_t> kept) {
   constexpr int64_t kNarrow = 64;
@@ -293,6 +302,7 @@ Tensor reduce(ReduceOp op, const Tensor& x, std::span<const int64_t> axes) {
     else
       reduced.push_back(i);
   }
+  if (kept.empty() && count > 0 && x.layout.is_dense()) return reduce_all(op, x, dtype);
   if (is_narrow(x, kept)) return reduce_narrow(op, x);
   Tensor out = empty(dtype, result_layout(x, kept));
   if (out.numel() == 0) return out;
