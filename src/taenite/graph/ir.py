@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from taenite._core import DType, Tensor
+from taenite._core import Tensor
+from taenite.dtypes import DType
 
 ABSENT = -1
 """The register of an output that is identically zero."""

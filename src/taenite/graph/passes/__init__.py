@@ -1,0 +1,1 @@
+"""Passes over the graph, one file each: ``run(graph) -> graph``."""
