@@ -49,7 +49,7 @@ void infer_slogdet(const Call& c, Meta* out) {
 }
 
 Factored finite_factors(const char* who, const Tensor& a) {
-  Factored f = factor_square(a, Estimate::no);
+  Factored f = factor_square(a, Judge::no);
   for (int64_t i = 0; f.failure && i < f.info.numel(); ++i)
     if (f.info.as<int32_t>()[i] == kNotFinite) fail_not_finite(who, batch_of(f.lu), i);
   return f;

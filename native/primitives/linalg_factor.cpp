@@ -3,6 +3,7 @@
 
 #include "primitives/linalg.h"
 #include "primitives/linalg_common.h"
+#include "primitives/linalg_pivots.h"
 #include "providers/lapack.h"
 
 namespace tn {
@@ -23,14 +24,25 @@ void infer_lu_factor(const Call& c, Meta* out) {
   out[1] = {DType::I32, shape};
 }
 
+// Zero for the first pivot of a square matrix that is zero to working precision; info.
+template <class T>
+int64_t clear_zero_pivot(T* lu, int64_t n, real_t<T> norm, int64_t info) {
+  const int64_t zero = zero_pivot(lu, n, info ? info - 1 : n, norm);
+  if (zero == 0) return info;
+  lu[(zero - 1) * (n + 1)] = 0;
+  return zero;
+}
+
 template <class T>
 int64_t factor(const Matrices<T>& a, int64_t i, T* lu, int32_t* pivots) {
   const int64_t smaller = std::min(a.rows, a.cols);
+  const real_t<T> norm = copy_finite(a, i, lu);
   int64_t info = kNotFinite;
-  if (std::isnan(copy_finite(a, i, lu)))
+  if (std::isnan(norm))
     std::iota(pivots, pivots + smaller, 1);
   else
     info = lapack::lu(a.rows, a.cols, lu, leading(a.rows), pivots);
+  if (info >= 0 && a.rows == a.cols) info = clear_zero_pivot(lu, smaller, norm, info);
   for (int64_t k = 0; k < smaller; ++k) --pivots[k];
   return info;
 }

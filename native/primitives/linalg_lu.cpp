@@ -1,5 +1,6 @@
 #include "primitives/linalg_lu.h"
 
+#include "primitives/linalg_pivots.h"
 #include "primitives/linalg_small.h"
 #include "providers/lapack.h"
 
@@ -7,14 +8,25 @@ namespace tn::linalg {
 namespace {
 
 template <class T>
-void note_condition(const T* lu, int64_t n, real_t<T> norm, int64_t i, IllConditioned* ill) {
+void note_condition(const T* lu, int64_t n, real_t<T> norm, bool transposed, int64_t i, IllConditioned* ill) {
+  constexpr real_t<T> kUnit = std::numeric_limits<real_t<T>>::epsilon();
   real_t<T> rcond = 1;
-  lapack::Rcond<T>(n).of_lu(lu, n, norm, &rcond);
-  if (ill->index < 0 && rcond < std::numeric_limits<real_t<T>>::epsilon()) *ill = {i, rcond};
+  lapack::Rcond<T>(n).of_lu('1', lu, n, norm, &rcond);
+  if (ill->index < 0 && rcond < kUnit && row_scaled_rcond(lu, n, transposed) < kUnit) *ill = {i, rcond};
+}
+
+// The info of a matrix whose factors LAPACK has found, with an info of its own.
+template <class T>
+int64_t judge_pivots(const Matrices<T>& to, int64_t i, real_t<T> norm, bool transposed, int64_t info,
+                     IllConditioned* ill) {
+  const int64_t n = to.rows;
+  if (const int64_t zero = zero_pivot(to[i], n, info ? info - 1 : n, norm)) return zero;
+  if (info == 0 && suspicious(to, i)) note_condition(to[i], n, norm, transposed, i, ill);
+  return info;
 }
 
 template <class T>
-int64_t factor_one(const Matrices<T>& a, int64_t i, const Matrices<T>& to, int32_t* pivots,
+int64_t factor_one(const Matrices<T>& a, int64_t i, bool transposed, const Matrices<T>& to, int32_t* pivots,
                    IllConditioned* ill) {
   const int64_t n = a.rows;
   T* lu = to[i];
@@ -24,8 +36,7 @@ int64_t factor_one(const Matrices<T>& a, int64_t i, const Matrices<T>& to, int32
     return kNotFinite;
   }
   const int64_t info = lapack::lu(n, n, lu, n, pivots);
-  if (info == 0 && ill && suspicious(to, i)) note_condition(lu, n, norm, i, ill);
-  return info;
+  return ill ? judge_pivots(to, i, norm, transposed, info, ill) : info;
 }
 
 // Which matrices of a stack of small ones the kernels could factor.
@@ -36,17 +47,17 @@ void factor_small(const Matrices<T>& a, Factored* f, bool* done) {
 }
 
 template <class T>
-void factor_all(const Matrices<T>& a, Estimate estimate, Factored* f) {
+void factor_all(const Matrices<T>& a, Judge judge, Factored* f) {
   const int64_t n = a.rows;
   const bool small = is_small_stack(a), transposed = !small && a.transposed();
   const Matrices<T> from = transposed ? a.transpose() : a, to = matrices<T>(f->lu);
-  IllConditioned* ill = estimate == Estimate::yes ? &f->ill : nullptr;
+  IllConditioned* ill = judge == Judge::yes ? &f->ill : nullptr;
   Scratch flags(small ? a.count() : 0);
   bool* done = flags.as<bool>();
   if (small) factor_small(a, f, done);
   for (int64_t i = 0; i < a.count(); ++i) {
     int32_t* pivots = f->pivots.as<int32_t>() + i * (n + 1);
-    const int64_t info = n == 0 || (small && done[i]) ? 0 : factor_one(from, i, to, pivots, ill);
+    const int64_t info = n == 0 || (small && done[i]) ? 0 : factor_one(from, i, transposed, to, pivots, ill);
     pivots[n] = transposed;
     f->info.as<int32_t>()[i] = static_cast<int32_t>(info);
     f->failure.note(i, info);
@@ -110,9 +121,68 @@ Layout inverse_layout(const Tensor& lu, bool transposed) {
   return transposed ? Layout::c_contiguous(lu.shape()) : Layout::column_major(lu.shape());
 }
 
+Inverses invert_by_lapack(const Tensor& a) {
+  const Factored f = factor_square(a);
+  Inverses r{invert_factored(f.lu, f.pivots, {}), f.info, f.failure, f.ill};
+  if (f.failure) mark_failures(f.info, r.y);
+  return r;
+}
+
+// The kernels' inverses, and a list of the matrices that they left.
+template <class T>
+std::vector<int64_t> invert_most(const Matrices<T>& a, T* y) {
+  Scratch flags(a.count());
+  bool* done = flags.as<bool>();
+  small_lu_kernels<T>().inverse(SmallStack<T>(a), y, done);
+  std::vector<int64_t> left;
+  for (int64_t i = 0; i < a.count(); ++i)
+    if (!done[i]) left.push_back(i);
+  return left;
+}
+
+template <class T>
+Tensor gather(const Tensor& a, const std::vector<int64_t>& which) {
+  const Matrices<T> from = matrices<T>(a);
+  Tensor some = empty(a.dtype, Layout::column_major(Dims{int64_t(which.size()), from.rows, from.cols}));
+  T* to = some.as<T>();
+  for (const int64_t i : which) {
+    copy_matrix(from, i, to);
+    to += from.rows * from.cols;
+  }
+  return some;
+}
+
+template <class T>
+void scatter(const Inverses& some, const std::vector<int64_t>& which, Inverses* all) {
+  const Matrices<T> from = matrices<T>(some.y), rows = matrices<T>(all->y).transpose();
+  for (size_t k = 0; k < which.size(); ++k) {
+    copy_matrix(from.transpose(), k, rows[which[k]]);
+    all->info.as<int32_t>()[which[k]] = some.info.as<int32_t>()[k];
+  }
+  if (some.failure) all->failure = {which[some.failure.index], some.failure.info};
+  if (some.ill.index >= 0) all->ill = {which[some.ill.index], some.ill.rcond};
+}
+
+// Whether this is a stack for the kernels; what they left goes the long way.
+template <class T>
+bool invert_small(const Tensor& a, Inverses* r) {
+  const Matrices<T> from = matrices<T>(a);
+  if (!is_small_stack(from)) return false;
+  r->y = empty(a.dtype, a.shape());
+  r->info = empty(DType::I32, batch_of(a));
+  std::fill_n(r->info.as<int32_t>(), from.count(), 0);
+  std::vector<int64_t> left;
+  {
+    Unlocked unlocked(worth_unlocking(from.count() * from.rows * from.rows * from.rows));
+    left = invert_most(from, r->y.as<T>());
+  }
+  if (!left.empty()) scatter<T>(invert_by_lapack(gather<T>(a, left)), left, r);
+  return true;
+}
+
 }  // namespace
 
-Factored factor_square(const Tensor& a, Estimate estimate) {
+Factored factor_square(const Tensor& a, Judge judge) {
   const Tensor once = without_repeats(a);
   const auto batch = batch_of(once);
   const int64_t n = a.shape().back();
@@ -125,16 +195,17 @@ Factored factor_square(const Tensor& a, Estimate estimate) {
   visit_inexact(a.dtype, [&]<class T>(Type<T>) {
     const Matrices<T> from = matrices<T>(once);
     Unlocked unlocked(worth_unlocking(from.count() * n * n * n));
-    factor_all(from, estimate, &f);
+    factor_all(from, judge, &f);
   });
   return f;
 }
 
-void report(const char* who, const Factored& f) {
-  raise_failure(who, {"is singular", "pivot ", " is exactly zero"}, batch_of(f.lu), f.failure);
-  if (f.ill.index < 0) return;
-  const std::string message = text(who, ": a is nearly singular", at_batch(batch_of(f.lu), f.ill.index),
-                                   ": its reciprocal condition number is about ", f.ill.rcond, ".");
+void report(const char* who, std::span<const int64_t> batch, const Failure& failure,
+            const IllConditioned& ill) {
+  raise_failure(who, {"is singular", "pivot ", " is zero to working precision"}, batch, failure);
+  if (ill.index < 0) return;
+  const std::string message = text(who, ": a is nearly singular", at_batch(batch, ill.index),
+                                   ": its reciprocal condition number is about ", ill.rcond, ".");
   if (lock_hooks.warn) lock_hooks.warn("IllConditionedWarning", message.c_str());
 }
 
@@ -166,19 +237,23 @@ Tensor invert_factored(const Tensor& lu, const Tensor& pivots, Op op) {
   return y;
 }
 
-bool invert_small(const Tensor& a, Tensor* y) {
-  bool all = false;
-  visit_inexact(a.dtype, [&]<class T>(Type<T>) {
-    const Matrices<T> from = matrices<T>(a);
-    if (!is_small_stack(from)) return;
-    *y = empty(a.dtype, a.shape());
-    Scratch flags(from.count());
-    bool* done = flags.as<bool>();
-    Unlocked unlocked(worth_unlocking(from.count() * from.rows * from.rows * from.rows));
-    small_lu_kernels<T>().inverse(SmallStack<T>(from), y->data, done);
-    all = std::all_of(done, done + from.count(), [](bool d) { return d; });
+Inverses invert_square(const Tensor& a) {
+  const Tensor once = without_repeats(a);
+  Inverses r;
+  const bool small = visit_inexact(a.dtype, [&]<class T>(Type<T>) { return invert_small<T>(once, &r); });
+  return small ? r : invert_by_lapack(once);
+}
+
+bool has_zero_pivot(const Tensor& lu) {
+  return visit_inexact(lu.dtype, [&]<class T>(Type<T>) {
+    const Matrices<T> from = matrices<T>(lu);
+    Scratch memory(from.rows * from.cols * sizeof(T));
+    for (int64_t i = 0; i < from.count(); ++i) {
+      const real_t<T> norm = copy_finite(from, i, memory.as<T>());
+      if (zero_pivot(memory.as<T>(), from.rows, from.rows, norm) != 0) return true;
+    }
+    return false;
   });
-  return all;
 }
 
 void mark_failures(const Tensor& info, const Tensor& out, int trailing) {

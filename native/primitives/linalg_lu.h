@@ -21,26 +21,37 @@ struct IllConditioned {
 struct Factored {
   Tensor lu;      // column-major
   Tensor pivots;  // int32, n + 1 for each matrix: LAPACK's pivots, then 1 if F is the transpose
-  Tensor info;    // int32: 0, k if pivot k is exactly zero, or kNotFinite
+  Tensor info;    // int32: 0, k if pivot k is zero to working precision, or kNotFinite
   Failure failure;
   IllConditioned ill;
 };
 
-// Whether condition numbers are estimated where the pivots look suspicious.
-enum class Estimate { no, yes };
+// Whether pivots are judged, and condition numbers estimated where they look suspicious; else only an exact
+// zero counts.
+enum class Judge { no, yes };
 
 // Raises for no matrix; the factors of one that failed are not usable, but harmless.
-Factored factor_square(const Tensor& a, Estimate estimate = Estimate::yes);
+Factored factor_square(const Tensor& a, Judge judge = Judge::yes);
 // Raises for the first matrix that failed; warns of one that is nearly singular.
-void report(const char* who, const Factored& f);
+void report(const char* who, std::span<const int64_t> batch, const Failure& failure,
+            const IllConditioned& ill);
+// Whether the factors of a matrix have a pivot that is zero to working precision.
+bool has_zero_pivot(const Tensor& lu);
 
 // x = op(A)^-1 b; x is dense, each of its matrices column-major (vectors where b has one axis less than lu).
 void solve_factored(const Tensor& lu, const Tensor& pivots, Op op, const Tensor& b, const Tensor& x);
 // y = op(A)^-1 as a column-major or row-major stack.
 Tensor invert_factored(const Tensor& lu, const Tensor& pivots, Op op);
 
-// The inverses of a stack of small matrices, unless it is none, or one of them deserves a closer look.
-bool invert_small(const Tensor& a, Tensor* y);
+struct Inverses {
+  Tensor y;
+  Tensor info;  // as in Factored
+  Failure failure;
+  IllConditioned ill;
+};
+
+// Raises for no matrix, and puts NaN for those that failed. Repeated matrices are inverted once.
+Inverses invert_square(const Tensor& a);
 
 // NaN into every matrix (or vector, with one trailing axis) of `out` whose info is not 0.
 void mark_failures(const Tensor& info, const Tensor& out, int trailing = 2);

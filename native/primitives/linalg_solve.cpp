@@ -41,7 +41,7 @@ void solve(const Call& c, Tensor* out) {
   const Tensor &a = *c.in[0], &b = *c.in[1];
   const bool raises = c.attrs.scalar(0);
   const Factored f = factor_square(a);
-  if (raises) report("linalg.solve", f);
+  if (raises) report("linalg.solve", batch_of(f.lu), f.failure, f.ill);
   put_factors(c, f, out);
   if (!c.wants(0)) return;
   const auto batch = batch_of(a);
@@ -73,44 +73,22 @@ void infer_inv(const Call& c, Meta* out) {
   out[1] = {DType::I32, Dims(batch_of(a))};
 }
 
-// Where no matrix failed: out[0] holds the inverses of distinct matrices.
-void put_inverses(const Call& c, Tensor* out) {
-  out[0] = with_repeats(out[0], batch_of(*c.in[0]));
-  if (!c.wants(1)) return;
-  out[1] = empty(DType::I32, batch_of(*c.in[0]));
-  std::fill_n(out[1].as<int32_t>(), out[1].numel(), 0);
-}
-
 void inv(const Call& c, Tensor* out) {
   Meta meta[2];
   infer_inv(c, meta);
   const auto batch = batch_of(*c.in[0]);
-  if (invert_small(without_repeats(*c.in[0]), &out[0])) return put_inverses(c, out);
-  const Factored f = factor_square(*c.in[0]);
-  if (c.attrs.scalar(0)) report("linalg.inv", f);
-  if (c.wants(1)) out[1] = with_repeats(f.info, batch);
-  if (!c.wants(0)) return;
-  const Tensor y = invert_factored(f.lu, f.pivots, {});
-  if (f.failure) mark_failures(f.info, y);
-  out[0] = with_repeats(y, batch);
+  const Inverses r = invert_square(*c.in[0]);
+  if (c.attrs.scalar(0)) report("linalg.inv", batch_of(r.info, 0), r.failure, r.ill);
+  out[0] = with_repeats(r.y, batch);
+  if (c.wants(1)) out[1] = with_repeats(r.info, batch);
 }
 
 // ---- inv_with: (a: shape only, lu, pivots) -> op(a)^-1; attributes: transposed, conjugated
 
 void infer_inv_with(const Call& c, Meta* out) { *out = {c.in[0]->dtype, c.in[0]->shape()}; }
 
-bool is_singular(const Tensor& lu) {
-  bool singular = false;
-  visit_inexact(lu.dtype, [&]<class T>(Type<T>) {
-    const Matrices<T> m = matrices<T>(lu);
-    for (int64_t i = 0; i < m.count(); ++i)
-      for (int64_t k = 0; k < m.rows; ++k) singular |= m[i][k * (m.row_stride + m.col_stride)] == T(0);
-  });
-  return singular;
-}
-
 void inv_with(const Call& c, Tensor* out) {
-  if (is_singular(*c.in[1]))
+  if (has_zero_pivot(*c.in[1]))
     fail(ErrorKind::LinAlg,
          "linalg.slogdet: the logarithm of the determinant of a singular matrix has no derivative.");
   *out = invert_factored(*c.in[1], *c.in[2], op_of(c.attrs));

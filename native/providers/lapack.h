@@ -88,7 +88,7 @@ int64_t cholesky_inverse(char uplo, int64_t n, T* L, int64_t lda) {
   return providers::potri(uplo, n, L, lda);
 }
 
-// ---- Reciprocal condition in the 1-norm
+// ---- Reciprocal condition in the 1-norm, of_lu's in the norm given, '1' or 'I'
 // ------------------------------------------------------------------------
 
 // Estimates rcond from a factored matrix.
@@ -96,8 +96,8 @@ template <class T>
 class Rcond {
  public:
   explicit Rcond(int64_t n) : n_(n), space_(Sizes{.work = 4 * n, .rwork = 2 * n, .iwork = n}) {}
-  int64_t of_lu(const T* LU, int64_t lda, Real<T> anorm, Real<T>* rcond) const {
-    return providers::gecon('1', n_, LU, lda, anorm, rcond, space_.work(), rest());
+  int64_t of_lu(char norm, const T* LU, int64_t lda, Real<T> anorm, Real<T>* rcond) const {
+    return providers::gecon(norm, n_, LU, lda, anorm, rcond, space_.work(), rest());
   }
   int64_t of_cholesky(char uplo, const T* L, int64_t lda, Real<T> anorm, Real<T>* rcond) const {
     return providers::pocon(uplo, n_, L, lda, anorm, rcond, space_.work(), rest());

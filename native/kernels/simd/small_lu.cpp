@@ -8,9 +8,12 @@ namespace {
 
 constexpr int kMax = kSmallCols;
 
-// Below this ratio of its pivots a matrix deserves an estimate of its condition: u^(3/4).
+// A matrix deserves a closer look if its pivots differ by more than this ratio, u^(3/4), or if one is below
+// the second times the mean absolute sum of a column.
 template <class T>
 constexpr T kSuspicious = sizeof(T) == 8 ? T(0x1p-39) : T(0x1p-17);
+template <class T>
+constexpr T kMinute = sizeof(T) == 8 ? T(0x1p-40) : T(0x1p-11);
 
 // Up to a register of matrices of a stack; lanes without a matrix repeat the last one.
 template <class T>
@@ -84,11 +87,11 @@ template <int N, class T>
 TN_INLINE void factor(Factors<T>& f, const LaneGroup<T>& group, int n_given) {
   using V = Vector<T>;
   const int n = order<N>(n_given);
-  V unfinite{};  // 0, or NaN in lanes that hold NaN or Inf
+  V total{};  // not finite in lanes that hold NaN or Inf
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < n; ++i) {
       const V x = group.at(i, j);
-      unfinite += x - x;
+      total += abs(x);
       f.a[j * n + i] = x;
     }
   V least{}, most{};
@@ -107,7 +110,7 @@ TN_INLINE void factor(Factors<T>& f, const LaneGroup<T>& group, int n_given) {
     f.reciprocal[k] = splat<V>(1) / f.a[k * n + k];
     eliminate<N>(f, k, n);
   }
-  f.fits = (least > most * kSuspicious<T>)&(unfinite == V{}) &
+  f.fits = (least > most * kSuspicious<T>)&(least > total * (kMinute<T> / T(n))) &
            (least > splat<V>(sizeof(T) == 8 ? T(0x1p-1000) : T(0x1p-120)));
 }
 

@@ -49,7 +49,7 @@ def _op_samples(prepare: Any, *, systems: bool) -> Iterator[Sample]:
 
 def _singular(call: Any) -> list[ErrorInput]:
     ones = numpy.stack([numpy.eye(3), numpy.ones((3, 3))])
-    message = "is singular at batch index 1: pivot 2 is exactly zero"
+    message = "is singular at batch index 1: pivot 2 is zero to working precision"
     return [
         *linalg_samples.not_square(call),
         ErrorInput(lambda: call(asarray(ones)), LinAlgError, message),
