@@ -13,6 +13,7 @@ namespace nb = nanobind;
 void bind_errors(nb::module_& m);
 void bind_tensor(nb::module_& m);
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m);
+void bind_dlpack(nb::module_& m);
 void bind_primitives(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_kernels(nb::module_& m);
@@ -24,6 +25,8 @@ void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);
 void keep_in_module(const char* name, nb::object held);
 // Inside a catch block: the exception as a Python error. Always returns null.
 PyObject* raise_in_python() noexcept;
+// Whether a layout has a stride of 0. Such memory is never given out for writing: one write would be many.
+bool repeats(const Layout& layout);
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);
 // A new Python Tensor with an empty Value, to be filled before Python sees it.

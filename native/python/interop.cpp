@@ -1,4 +1,4 @@
-// The buffer protocol, both ways. NumPy and DLPack meet tensors through it (ops/exchange.py).
+// The buffer protocol, both ways. NumPy, and what DLPack brings, meet tensors through it (ops/exchange.py).
 #include "python/bindings.h"
 
 namespace tn {
@@ -82,13 +82,6 @@ bool can_export(const Value& x, int flags) {
   return true;
 }
 
-// A view with strides of 0 is never given out for writing: one write would be many.
-bool repeats(const Layout& layout) {
-  for (int i = 0; i < layout.ndim(); ++i)
-    if (layout.strides[i] == 0 && layout.shape[i] > 1) return true;
-  return false;
-}
-
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Value& x = *nb::inst_ptr<Value>(self);
   *view = Py_buffer{};
@@ -118,6 +111,12 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 void release_exported(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssize_t*>(view->internal); }
 
 }  // namespace
+
+bool repeats(const Layout& layout) {
+  for (int i = 0; i < layout.ndim(); ++i)
+    if (layout.strides[i] == 0 && layout.shape[i] > 1) return true;
+  return false;
+}
 
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m) {
   m.def("from_buffer", from_buffer, nb::arg("source"));

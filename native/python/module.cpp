@@ -4,6 +4,7 @@ NB_MODULE(_core, m) {
   tn::bind_errors(m);
   tn::bind_sizes(m);
   tn::bind_tensor(m);
+  tn::bind_dlpack(m);
   tn::bind_pool(m);
   tn::bind_kernels(m);
   tn::bind_providers(m);

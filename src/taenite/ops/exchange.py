@@ -15,6 +15,7 @@ from taenite.errors import TracingError
 
 PICKLE_VERSION = 1
 API_VERSION = "2025.12"
+CPU = (1, 0)  # in DLPack's enumeration of devices
 NO_NUMBERS = "a traced value has no numbers yet; keep to operations of taenite."
 
 
@@ -67,13 +68,16 @@ def to_dlpack(
     """A DLPack capsule. Read-only memory needs ``max_version`` of at least (1, 0), else BufferError."""
     if stream is not None:
         raise ValueError(f"__dlpack__: stream must be None on the CPU, got {stream!r}.")
-    array = array_view(_untracked(x, "__dlpack__"))
-    return array.__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+    if dl_device is not None and tuple(dl_device) != CPU:
+        raise BufferError(f"__dlpack__: dl_device must be {CPU}, the CPU, got {dl_device!r}.")
+    x = _untracked(x, "__dlpack__")
+    versioned = max_version is not None and max_version[0] >= 1
+    return _core.dlpack_capsule(x.copy() if copy else x, versioned=versioned, copied=bool(copy))
 
 
 def dlpack_device(x: Tensor) -> tuple[int, int]:
     """DLPack's name for the CPU."""
-    return (1, 0)
+    return CPU
 
 
 def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
