@@ -45,6 +45,32 @@ nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple at
   return nb::tuple(results);
 }
 
+// What inference says of operands of those dtypes and shapes: (dtype, shape) of every output.
+nb::list infer_from_python(const Primitive& p, nb::iterable types, nb::tuple attrs, nb::tuple sizes,
+                           uint32_t mask) {
+  std::vector<Tensor> operands;
+  for (nb::handle type : types) {
+    Tensor& t = operands.emplace_back();
+    t.dtype = dtype_from_python(type[0]);
+    Dims shape;
+    for (nb::handle d : type[1]) shape.push_back(nb::cast<int64_t>(d));
+    t.layout = Layout::c_contiguous(shape);
+  }
+  std::vector<const Tensor*> in;
+  for (const Tensor& t : operands) in.push_back(&t);
+  std::vector<int64_t> numbers;
+  for (nb::handle s : sizes) numbers.push_back(nb::cast<int64_t>(s));
+  Meta out[kMaxOutputs];
+  p.infer(Call{in, attrs_from_python(attrs), numbers, mask}, out);
+  nb::list results;
+  for (int j = 0; j < p.n_out; ++j) {
+    nb::list shape;
+    for (int64_t d : out[j].shape) shape.append(d);
+    results.append(nb::make_tuple(dtype_to_python(out[j].dtype), nb::tuple(shape)));
+  }
+  return results;
+}
+
 }  // namespace
 
 nb::tuple attrs_to_python(const Attrs& attrs) {
@@ -67,7 +93,11 @@ void bind_primitives(nb::module_& m) {
       .def_prop_ro("name", [](const Primitive& p) { return p.name; })
       .def_ro("n_in", &Primitive::n_in)
       .def_ro("n_out", &Primitive::n_out)
-      .def_ro("hidden", &Primitive::hidden);
+      .def_ro("hidden", &Primitive::hidden)
+      .def_ro("shape_only", &Primitive::shape_only)
+      .def_prop_ro("is_elementwise", [](const Primitive& p) { return p.is(kElementwise); })
+      .def_prop_ro("is_effect", [](const Primitive& p) { return p.is(kEffect); })
+      .def("infer", infer_from_python, nb::arg("types"), nb::arg("attrs"), nb::arg("sizes"), nb::arg("mask"));
   m.def("primitive", [](const std::string& n) { return &primitive(n); }, nb::rv_policy::reference);
   m.def("primitive_names", [] {
     nb::list l;

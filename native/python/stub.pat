@@ -124,6 +124,15 @@
         outputs: list[Tensor], cotangents: list[Tensor], leaves: list[Tensor], retain: bool, /
     ) -> list[Tensor | None]: ...
 
+^taenite._core.Primitive.infer$:
+    def infer(
+        self,
+        types: Sequence[tuple[DType, Sequence[int]]],
+        attrs: tuple[int | Sequence[int], ...],
+        sizes: tuple[int, ...],
+        mask: int,
+    ) -> list[tuple[DType, tuple[int, ...]]]: ...
+
 ^taenite._core.bind$:
     def bind(
         primitive: Primitive,
