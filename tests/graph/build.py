@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 import taenite as tn
 from taenite import _core
 from taenite.graph.check import check
@@ -24,6 +26,7 @@ class Builder:
         self.guards: list[Guard] = []
 
     def input(self, *shape: int, dtype: Any = tn.float64) -> int:
+        assert len(self.types) == self.n_inputs, "inputs come first"
         self.n_inputs += 1
         return self._register(dtype, shape)
 
@@ -112,3 +115,28 @@ def _size(graph: Graph, s: int, shapes: dict[int, tuple[int, ...]]) -> int:
 
 def names(graph: Graph) -> list[str]:
     return [i.primitive for i in graph.instructions]
+
+
+def apply(one: Any, graph: Graph) -> Graph:
+    """A pass, whose result is checked."""
+    after = one.run(graph)
+    check(after)
+    return after
+
+
+def random(graph: Graph, seed: int = 0) -> list[numpy.ndarray]:
+    """Operands for a graph."""
+    rng = numpy.random.default_rng(seed)
+    arrays = []
+    for type in graph.types[: graph.n_inputs]:
+        x = rng.normal(size=type.shape)
+        x = x + 1j * rng.normal(size=type.shape) if type.dtype.kind == "c" else x
+        arrays.append(x.astype(str(type.dtype)))
+    return arrays
+
+
+def assert_same(before: Graph, after: Graph, rtol: float = 0) -> None:
+    """That both compute the same, of random operands."""
+    inputs = random(before)
+    for x, y in zip(run(before, *inputs), run(after, *inputs), strict=True):
+        numpy.testing.assert_allclose(y, x, rtol=rtol, atol=rtol)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from taenite import _core
 from taenite.graph.ir import ABSENT, Graph, Instruction, Type
 from taenite.graph.primitives import PRIMITIVES
+from taenite.graph.rewrite import dims_of_sizes
 from taenite.graph.show import show_instruction, show_size, show_type
 from taenite.primitive import REGISTRY
 
@@ -102,17 +103,6 @@ def _faults_of_instructions(graph: Graph) -> Iterator[Fault]:
         for r in dims[guard.lhs] | dims[guard.rhs]:
             if r not in shaped:
                 yield Fault("a guard must compare sizes of registers that are written", f"%{r}")
-
-
-def dims_of_sizes(graph: Graph) -> list[frozenset[int]]:
-    """For each size, the registers whose dimensions it reads."""
-    found: list[frozenset[int]] = []
-    for e in graph.sizes:
-        if e.op == "dim":
-            found.append(frozenset((e.a,)))
-        else:
-            found.append(frozenset() if e.op == "const" else found[e.a] | found[e.b])
-    return found
 
 
 def _faults_of_call(graph: Graph, i: Instruction, at: int) -> Iterator[Fault]:

@@ -1,0 +1,93 @@
+"""Common subexpressions: equal calls are made once.
+
+Calls that differ only in what they demand become one that demands it all, which shares factorizations.
+Constants that are equal to the bit become one too, if they are small.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taenite import _core
+from taenite._core import Tensor
+from taenite.graph.ir import Graph, Instruction
+from taenite.graph.primitives import EFFECTS
+from taenite.graph.rewrite import Sizes, rebuild, resolve, with_mask, with_sizes
+
+_SMALL = 8  # elements
+
+
+def run(graph: Graph) -> Graph:
+    renamed = _equal_constants(graph)
+    sizes = _SizesByStructure(graph, renamed)
+    kept: list[Instruction] = []
+    written: dict[Any, int] = {}
+    for i in graph.instructions:
+        i = resolve(i, renamed)
+        if i.sizes:
+            i = with_sizes(i, sizes.numbers(i.sizes))
+        at = written.setdefault(_key(i), len(kept))
+        if at == len(kept):
+            kept.append(i)
+            continue
+        first = kept[at]
+        renamed.update(zip(i.outputs, first.outputs, strict=True))
+        if i.mask & ~first.mask:
+            kept[at] = with_mask(first, first.mask | i.mask)
+    return sizes.rebuild(kept)
+
+
+def _key(i: Instruction) -> Any:
+    """What equal calls agree in; those of effects, in everything."""
+    call = (i.primitive, i.attrs, i.inputs, i.sizes)
+    return (call, i.source) if i.primitive in EFFECTS else call
+
+
+def _equal_constants(graph: Graph) -> dict[int, int]:
+    """Constants that an earlier one stands for."""
+    first: dict[Any, int] = {}
+    renamed = {}
+    for r, value in graph.constants.items():
+        if (other := first.setdefault(_identity(value), r)) != r:
+            renamed[r] = other
+    return renamed
+
+
+def _identity(value: Tensor) -> Any:
+    if _core.is_wrapped(value) or _core.is_traced(value) or value.size > _SMALL:
+        return id(value)
+    return value.dtype, value.shape, value.numpy().tobytes()
+
+
+class _SizesByStructure:
+    """The sizes of a graph, renumbered so that equal expressions are one, as far as the sweep has come."""
+
+    def __init__(self, graph: Graph, renamed: dict[int, int]) -> None:
+        self.graph, self.renamed = graph, renamed
+        self.sizes = Sizes()
+        self.number: list[int] = []
+
+    def numbers(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        self._advance(max(sizes) + 1)
+        return tuple([self.number[s] for s in sizes])
+
+    def _advance(self, end: int) -> None:
+        for e in self.graph.sizes[len(self.number) : end]:
+            if e.op == "dim":
+                found = self.sizes.add("dim", self.renamed.get(e.a, e.a), e.b, e.value)
+            elif e.op == "const":
+                found = self.sizes.add("const", e.a, 0, e.value)
+            else:
+                found = self.sizes.add(e.op, self.number[e.a], self.number[e.b], e.value)
+            self.number.append(found)
+
+    def rebuild(self, instructions: list[Instruction]) -> Graph:
+        self._advance(len(self.graph.sizes))
+        guards = tuple(
+            type(g)(g.relation, self.number[g.lhs], self.number[g.rhs], g.holds) for g in self.graph.guards
+        )
+        constants = {r: t for r, t in self.graph.constants.items() if r not in self.renamed}
+        table = tuple(self.sizes.table)
+        return rebuild(
+            self.graph, instructions, self.renamed, constants=constants, sizes=table, guards=guards
+        )

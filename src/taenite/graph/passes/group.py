@@ -1,0 +1,165 @@
+"""Groups: elementwise instructions that follow each other, to be run tile by tile.
+
+Members have one shape; what they read from outside has it too, or is a scalar. A group may end in reductions
+of its values to scalars. To bring members together, an elementwise instruction moves past others, but past a
+few only: what it reads and what it makes would live longer. All other instructions keep their order, effects
+among them. A group is a permission: the executor runs its members one by one where layouts do not fit.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from heapq import heappop, heappush
+from itertools import accumulate
+
+from taenite.dtypes import bool_, complex64, complex128, float32, float64
+from taenite.graph.ir import Graph, Instruction
+from taenite.graph.primitives import ELEMENTWISE
+from taenite.graph.rewrite import dims_of_sizes
+
+Shape = tuple[int, ...]
+_DTYPES = frozenset((float32, float64, complex64, complex128, bool_))
+_PATIENCE = 8  # instructions that do not move which a member may pass, either way
+
+
+def run(graph: Graph) -> Graph:
+    schedule = _Schedule(graph)
+    for k, key in enumerate(schedule.keys):
+        if key is None and k not in schedule.endings:
+            schedule.place_fixed(k)
+    schedule.place_rest()
+    instructions = tuple([graph.instructions[k] for k in schedule.order])
+    return graph.with_instructions(instructions, groups=tuple(schedule.groups))
+
+
+class _Schedule:
+    """A new order of the instructions. A member waits until a fixed one needs it, or out of patience; then it
+    runs with all others of its shape that can."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.keys = [_shape_of_member(graph, i) for i in graph.instructions]
+        self.needs, self.readers = _dependences(graph)
+        self.endings = _endings(graph, self.keys, self.needs)
+        self.position = self._positions()
+        self.waiting = [len(needed) for needed in self.needs]
+        self.ready: dict[Shape, list[int]] = defaultdict(list)
+        self.placed = [False] * len(self.keys)
+        self.order: list[int] = []
+        self.groups: list[tuple[int, int]] = []
+        self.unplaced = deque(k for k, key in enumerate(self.keys) if key is not None)
+        self.horizon = _PATIENCE
+        for k in self.unplaced:
+            if not self.waiting[k]:
+                self._make_ready(k)
+
+    def _positions(self) -> list[int]:
+        """How many fixed instructions are before each."""
+        fixed = (key is None and k not in self.endings for k, key in enumerate(self.keys))
+        return list(accumulate(fixed, initial=0))
+
+    def place_fixed(self, k: int) -> None:
+        self.horizon = self.position[k] + _PATIENCE
+        while self.unplaced and self.position[self.unplaced[0]] <= self.position[k] - _PATIENCE:
+            self._place_with_needs(self.unplaced.popleft())
+        self._place_with_needs(k)
+
+    def place_rest(self) -> None:
+        self.horizon = len(self.keys)
+        for k in self.unplaced:
+            self._place_with_needs(k)
+
+    def _place_with_needs(self, k: int) -> None:
+        stack = [(k, iter(self.needs[k]))]
+        while stack:
+            top, needs = stack[-1]
+            missing = next((j for j in needs if not self.placed[j]), None)
+            if missing is not None:
+                stack.append((missing, iter(self.needs[missing])))
+                continue
+            stack.pop()
+            if not self.placed[top]:
+                self._place(top)
+
+    def _place(self, k: int) -> None:
+        key = self.keys[k]
+        if key is None:
+            self._append(k)
+            self._release(k)
+        else:
+            self._place_group(key)
+
+    def _append(self, k: int) -> None:
+        self.placed[k] = True
+        self.order.append(k)
+
+    def _place_group(self, key: Shape) -> None:
+        """Everything of that shape that is ready, or becomes so, and the reductions of it."""
+        first, ready, endings = len(self.order), self.ready[key], []
+        while ready and self.position[ready[0]] <= self.horizon:
+            k = heappop(ready)
+            self._append(k)
+            endings += self._release(k)
+        for k in endings:
+            self._append(k)
+        if len(self.order) - first >= 2:
+            self.groups.append((first, len(self.order)))
+        for k in endings:
+            self._release(k)
+
+    def _release(self, k: int) -> list[int]:
+        """Tells the readers of k that it is placed. The endings among them."""
+        endings = []
+        for j in self.readers[k]:
+            self.waiting[j] -= 1
+            if self.waiting[j] == 0:
+                if j in self.endings:
+                    endings.append(j)
+                elif self.keys[j] is not None:
+                    self._make_ready(j)
+        return endings
+
+    def _make_ready(self, k: int) -> None:
+        key = self.keys[k]
+        assert key is not None
+        heappush(self.ready[key], k)
+
+
+def _shape_of_member(graph: Graph, i: Instruction) -> Shape | None:
+    """The shape, if the instruction may be a member of a group."""
+    if i.primitive not in ELEMENTWISE:
+        return None
+    types = graph.types
+    out = types[i.outputs[0]]
+    if out.dtype not in _DTYPES:
+        return None
+    for r in i.inputs:
+        shape = types[r].shape
+        if (shape and shape != out.shape) or types[r].dtype not in _DTYPES:
+            return None
+    return out.shape
+
+
+def _dependences(graph: Graph) -> tuple[list[set[int]], list[list[int]]]:
+    """For each instruction those that it needs and those that read it; a shape that is read counts."""
+    dims = dims_of_sizes(graph)
+    makers: dict[int, int] = {}
+    needs: list[set[int]] = []
+    readers: list[list[int]] = [[] for _ in graph.instructions]
+    for k, i in enumerate(graph.instructions):
+        read = set(i.inputs).union(*[dims[s] for s in i.sizes])
+        needs.append({makers[r] for r in read if r in makers})
+        for j in needs[k]:
+            readers[j].append(k)
+        makers.update(dict.fromkeys(i.outputs, k))
+    return needs, readers
+
+
+def _endings(graph: Graph, keys: list[Shape | None], needs: list[set[int]]) -> set[int]:
+    """The reductions of a member's value to a scalar of its dtype."""
+    found = set()
+    for k, i in enumerate(graph.instructions):
+        if i.primitive in ("sum", "sum_to") and len(needs[k]) == 1 and keys[next(iter(needs[k]))]:
+            (x,), (y,) = i.inputs, i.outputs
+            if not graph.types[y].shape and graph.types[x].dtype is graph.types[y].dtype:
+                found.add(k)
+    return found

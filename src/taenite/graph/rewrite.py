@@ -1,0 +1,88 @@
+"""What passes share: sizes by structure, registers that stand for others, changed instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr
+
+
+class Sizes:
+    """A table of sizes in which equal expressions are one."""
+
+    def __init__(self) -> None:
+        self.table: list[SizeExpr] = []
+        self._known: dict[tuple[str, int, int], int] = {}
+
+    def add(self, op: str, a: int, b: int, value: int) -> int:
+        """The number of an expression."""
+        known = self._known.setdefault((op, a, b), len(self.table))
+        if known == len(self.table):
+            self.table.append(SizeExpr(op, a, b, value))
+        return known
+
+
+def dims_of_sizes(graph: Graph) -> list[frozenset[int]]:
+    """For each size, the registers whose dimensions it reads."""
+    found: list[frozenset[int]] = []
+    for e in graph.sizes:
+        if e.op == "dim":
+            found.append(frozenset((e.a,)))
+        else:
+            found.append(frozenset() if e.op == "const" else found[e.a] | found[e.b])
+    return found
+
+
+def with_inputs(i: Instruction, inputs: tuple[int, ...]) -> Instruction:
+    return Instruction(i.primitive, i.attrs, inputs, i.sizes, i.outputs, i.mask, i.source)
+
+
+def with_mask(i: Instruction, mask: int) -> Instruction:
+    return Instruction(i.primitive, i.attrs, i.inputs, i.sizes, i.outputs, mask, i.source)
+
+
+def with_sizes(i: Instruction, sizes: tuple[int, ...]) -> Instruction:
+    return Instruction(i.primitive, i.attrs, i.inputs, sizes, i.outputs, i.mask, i.source)
+
+
+def resolve(i: Instruction, renamed: dict[int, int]) -> Instruction:
+    """The instruction with registers that others stand for replaced among its operands."""
+    if renamed.keys().isdisjoint(i.inputs):
+        return i
+    return with_inputs(i, tuple([renamed.get(r, r) for r in i.inputs]))
+
+
+def rebuild(graph: Graph, instructions: list[Instruction], renamed: dict[int, int], **changes: Any) -> Graph:
+    """The graph with other instructions, without groups; sizes and outputs name what stands for them."""
+    if renamed:
+        changes["outputs"] = tuple([renamed.get(r, r) for r in graph.outputs])
+        sizes = changes.get("sizes", graph.sizes)
+        changes["sizes"] = tuple([_renamed_size(e, renamed) for e in sizes])
+    return graph.with_instructions(tuple(instructions), groups=(), **changes)
+
+
+def _renamed_size(e: SizeExpr, renamed: dict[int, int]) -> SizeExpr:
+    return SizeExpr("dim", renamed[e.a], e.b, e.value) if e.op == "dim" and e.a in renamed else e
+
+
+def keep_sizes(
+    instructions: list[Instruction], guards: tuple[Guard, ...], table: tuple[SizeExpr, ...]
+) -> Any:
+    """Instructions, guards and table without the sizes that nobody reads."""
+    wanted = {s for i in instructions for s in i.sizes} | {s for g in guards for s in (g.lhs, g.rhs)}
+    for s in range(len(table) - 1, -1, -1):
+        if s in wanted and table[s].op not in ("const", "dim"):
+            wanted.update((table[s].a, table[s].b))
+    if len(wanted) == len(table):
+        return instructions, guards, table
+    number = {s: k for k, s in enumerate(sorted(wanted))}
+    kept = tuple(_renumbered(table[s], number) for s in number)
+    instructions = [
+        with_sizes(i, tuple([number[s] for s in i.sizes])) if i.sizes else i for i in instructions
+    ]
+    guards = tuple(Guard(g.relation, number[g.lhs], number[g.rhs], g.holds) for g in guards)
+    return instructions, guards, kept
+
+
+def _renumbered(e: SizeExpr, number: dict[int, int]) -> SizeExpr:
+    return e if e.op in ("const", "dim") else SizeExpr(e.op, number[e.a], number[e.b], e.value)
