@@ -1,6 +1,9 @@
 #include "program/graph.h"
 
 namespace tn {
+
+std::string (*line_of_user)() = nullptr;
+
 namespace {
 
 Value traced(const Graph& g, int reg) {
@@ -50,11 +53,14 @@ int Graph::register_of(const Value& v) {
 }
 
 Size Graph::size(SizeExpr e, int64_t hint) {
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] == e) return {hint, this, static_cast<int>(i)};
-  sizes.push_back(e);
-  size_hints.push_back(hint);
-  return {hint, this, static_cast<int>(sizes.size()) - 1};
+  std::string key;
+  for (int64_t v : {static_cast<int64_t>(e.op), e.a, e.b}) append(key, v);
+  auto [it, fresh] = known_sizes_.try_emplace(key, static_cast<int>(sizes.size()));
+  if (fresh) {
+    sizes.push_back(e);
+    size_hints.push_back(hint);
+  }
+  return {hint, this, it->second};
 }
 
 int Graph::size_id(Size s) {
@@ -68,7 +74,13 @@ int Graph::emit(const Primitive& p, const Attrs& attrs, std::vector<int> in, std
   if (!fresh && p.n_out > 0) return it->second;
   int first = static_cast<int>(registers.size());
   registers.insert(registers.end(), outs.begin(), outs.end());
-  instructions.push_back({&p, &attrs, std::move(in), std::move(size_list), first, mask});
+  int source = -1;
+  if (of_user && line_of_user) {
+    std::string line = line_of_user();
+    if (sources.empty() || sources.back() != line) sources.push_back(std::move(line));
+    source = static_cast<int>(sources.size()) - 1;
+  }
+  instructions.push_back({&p, &attrs, std::move(in), std::move(size_list), first, mask, source});
   return first;
 }
 

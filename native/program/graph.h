@@ -32,6 +32,7 @@ struct Instruction {
   std::vector<int> sizes;  // size expressions
   int out;                 // the first of primitive->n_out registers
   uint32_t mask;
+  int source = -1;  // where the call was written: an index into Graph::sources
 };
 
 struct Graph {
@@ -42,7 +43,9 @@ struct Graph {
   std::vector<int64_t> size_hints;  // their values in the trace
   std::vector<std::pair<int, Value>> constants;
   std::vector<Guard> guards;
-  int n_inputs = 0;  // registers 0..n_inputs-1
+  std::vector<std::string> sources;  // "file:line"
+  bool of_user = false;              // traces a user's function: notes sources, and lets sizes become numbers
+  int n_inputs = 0;                  // registers 0..n_inputs-1
   int n_size_inputs = 0;
   int level = 0;
   uint32_t stamp = 0;
@@ -62,7 +65,11 @@ struct Graph {
 
  private:
   std::unordered_map<std::string, int> written_;
+  std::unordered_map<std::string, int> known_sizes_;
 };
+
+// Set by the bindings: the line of the user's that is being run, as "file:line".
+extern std::string (*line_of_user)();
 
 // Arithmetic and comparison of sizes; a comparison of symbolic sizes adds a guard.
 Size combine(SizeExpr::Op op, Size a, Size b);

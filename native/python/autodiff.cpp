@@ -73,8 +73,13 @@ const char* wrapping(const Value& x) {
 
 // One number seen as a whole tensor, by strides of 0.
 Value constant_like(const Value& x, double number) {
-  if (graph_under(x)) fail(ErrorKind::NotImplemented, "a constant of a traced shape is not to be had here.");
-  return Value(broadcast_view(scalar(x.t.dtype, number), x.t.shape()));
+  Value c(scalar(x.t.dtype, number));
+  if (!graph_under(x)) return Value(broadcast_view(c.t, x.t.shape()));
+  if (x.t.ndim() == 0) return c;
+  SmallVector<Size, 6> sizes;
+  for (int i = 0; i < x.t.ndim(); ++i) sizes.push_back(size_of(x, i));
+  const Value* in[] = {&c};
+  return bind1(primitive("broadcast_in_dim"), in, Attrs::intern(Attrs::Lists(1)), sizes);
 }
 
 Value default_seed(const Value& loss) {
@@ -128,6 +133,7 @@ void bind_levels(nb::module_& m) {
   m.def("lower", [](const Value& x) { return wrap(x.lower()); });
   m.def("is_wrapped", [](const Value& x) { return !x.plain() && x.kind != Value::Kind::Traced; });
   m.def("is_traced", [](const Value& x) { return graph_under(x) != nullptr; });
+  m.def("level_of", [](const Value& x) { return static_cast<int>(x.level); });
   m.def("bare", [](const Value& x) { return wrap(Value(x.t)); });
   m.def("wrapping", wrapping);
   m.def("hint_shape", [](const Value& x) {

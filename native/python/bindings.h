@@ -20,6 +20,7 @@ void bind_kernels(nb::module_& m);
 void bind_providers(nb::module_& m);
 void bind_sizes(nb::module_& m);
 void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);
+void bind_graph(nb::module_& m);
 
 // Python objects that native code refers to belong to the module, where the garbage collector sees them.
 void keep_in_module(const char* name, nb::object held);
@@ -44,6 +45,7 @@ nb::object shape_to_python(const Value& x);
 Size size_from_python(nb::handle h);
 nb::object size_to_python(Size s);
 nb::tuple attrs_to_python(const Attrs& attrs);
+const Attrs& attrs_from_python(nb::tuple given);
 DType dtype_from_python(nb::handle h);
 nb::object dtype_to_python(DType t);
 

@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   tn::bind_providers(m);
   tn::bind_primitives(m);
   tn::bind_functions(m);
+  tn::bind_graph(m);
 }

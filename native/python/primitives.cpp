@@ -7,22 +7,6 @@
 namespace tn {
 namespace {
 
-const Attrs& attrs_from_python(nb::tuple given) {
-  if (given.size() == 0) return Attrs::none();
-  Attrs::Lists lists;
-  uint32_t scalars = 0;
-  for (nb::handle a : given) {
-    std::vector<int64_t>& list = lists.emplace_back();
-    if (PyLong_Check(a.ptr())) {
-      scalars |= 1u << (lists.size() - 1);
-      list.push_back(nb::cast<int64_t>(a));
-    } else {
-      for (nb::handle i : a) list.push_back(nb::cast<int64_t>(i));
-    }
-  }
-  return Attrs::intern(std::move(lists), scalars);
-}
-
 nb::object bind_from_python(const Primitive& p, nb::tuple operands, nb::tuple attrs, nb::tuple sizes,
                             int mask) {
   std::vector<const Value*> in;
@@ -72,6 +56,22 @@ nb::list infer_from_python(const Primitive& p, nb::iterable types, nb::tuple att
 }
 
 }  // namespace
+
+const Attrs& attrs_from_python(nb::tuple given) {
+  if (given.size() == 0) return Attrs::none();
+  Attrs::Lists lists;
+  uint32_t scalars = 0;
+  for (nb::handle a : given) {
+    std::vector<int64_t>& list = lists.emplace_back();
+    if (PyLong_Check(a.ptr())) {
+      scalars |= 1u << (lists.size() - 1);
+      list.push_back(nb::cast<int64_t>(a));
+    } else {
+      for (nb::handle i : a) list.push_back(nb::cast<int64_t>(i));
+    }
+  }
+  return Attrs::intern(std::move(lists), scalars);
+}
 
 nb::tuple attrs_to_python(const Attrs& attrs) {
   nb::list out;

@@ -68,9 +68,18 @@ void bind_sizes(nb::module_& m) {
   c.def("__gt__", comparison<R::Lt, true>);
   c.def("__ge__", comparison<R::Le, true>);
   c.def("__repr__", [](const Size& s) { return text("Size(", s.value, ")"); });
-  c.def("__index__", [](const Size&) -> int {
-    fail(ErrorKind::Tracing,
-         "a size of a traced value is not a number yet; use it in a shape, or compare it.");
+  c.def("__index__", [](const Size& s) -> int64_t {
+    if (!s.graph->of_user)
+      fail(ErrorKind::Tracing,
+           "a size of a traced value is not a number yet; use it in a shape, or compare it.");
+    compare(R::Eq, s, {s.value});  // the program is for this size only
+    return s.value;
+  });
+  c.def("__hash__", [](const Size& s) -> int64_t {
+    if (!s.graph->of_user)
+      fail(ErrorKind::Tracing, "a size of a traced value is not a number yet, and has no hash.");
+    compare(R::Eq, s, {s.value});
+    return s.value;
   });
 }
 

@@ -102,6 +102,48 @@
         primitive: Primitive, fallback: Callable[..., Any], reduces: bool = False
     ) -> Callable[..., Any]: ...
 
+# ---- graphs
+
+^taenite._core.Trace.input$:
+    def input(self, like: Tensor) -> Tensor: ...
+
+^taenite._core.Trace.export$:
+    def export(self) -> tuple[Any, ...]: ...
+
+^taenite._core.Executable.__call__$:
+    def __call__(self, operands: list[Tensor]) -> list[Any]: ...
+
+^taenite._core.Executable.inline$:
+    def inline(self, operands: list[Tensor]) -> list[Any]: ...
+
+^taenite._core.Executable.graph$:
+    @property
+    def graph(self) -> Any: ...
+
+^taenite._core.Variants.add$:
+    def add(
+        self,
+        executable: Executable,
+        likes: list[Tensor],
+        captured: list[Tensor],
+        kind: int,
+        unflatten: Callable[..., Any],
+        /,
+    ) -> None: ...
+
+^taenite._core.Variants.run$:
+    def run(self, operands: list[Tensor], /) -> Any: ...
+
+^taenite._core.CompiledBase.__call__$:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+^taenite._core.set_graph_hooks$:
+    def set_graph_hooks(derive: Callable[..., Any], folder: str, /) -> None: ...
+
+^taenite._core.Tensor.size$:
+    @property
+    def size(self) -> int: ...
+
 # ---- functions of the module
 
 ^taenite._core.(tangent_of|lower|bare|zeros_like|one_like|variable)$:

@@ -1,4 +1,5 @@
 // The class Tensor: attributes. Operators are in operators.cpp, exchange with other libraries in interop.cpp.
+#include "program/graph.h"
 #include "python/operators.h"
 
 namespace tn {
@@ -50,7 +51,12 @@ void bind_tensor(nb::module_& m) {
   value_offset = reinterpret_cast<char*>(nb::inst_ptr<Value>(first)) - reinterpret_cast<char*>(first.ptr());
   tensor.def_prop_ro("shape", shape_to_python);
   tensor.def_prop_ro("ndim", [](const Value& x) { return x.t.ndim(); });
-  tensor.def_prop_ro("size", [](const Value& x) { return x.t.numel(); });
+  tensor.def_prop_ro("size", [](const Value& x) {
+    if (!graph_under(x)) return nb::object(nb::int_(x.t.numel()));
+    Size n{1};
+    for (int i = 0; i < x.t.ndim(); ++i) n = combine(SizeExpr::Op::Mul, n, size_of(x, i));
+    return size_to_python(n);
+  });
   tensor.def_prop_ro("dtype", [](const Value& x) { return dtype_to_python(x.t.dtype); });
   tensor.def_prop_ro("strides", [](const Value& x) {
     nb::list l;

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/local.h"
 #include "kernels/elementwise.h"
+#include "program/executable.h"
 #include "tape/level.h"
 #include "tape/rule.h"
 
@@ -134,7 +135,7 @@ class Run {
  private:
   void add(const Ref<Node>& node, int out, Value&& ct) {
     const Meta& to = node->outs[out];
-    if (!conforms(ct, to)) ct = conform(std::move(ct), to);
+    if (!conforms(ct, to)) ct = conform(std::move(ct), to, node->traced ? &(*node->traced)[out] : nullptr);
     Slot& slot = waiting_.of(node);
     Value& at = slot.at(out);
     if (slot.live >> out & 1) {
@@ -165,20 +166,26 @@ class Run {
   }
 
   void check_saved(const Node& n) const {
-    const char* name = n.rule->primitive->name;
+    const char* name = n.rule ? n.rule->primitive->name : "a compiled function";
     if (n.released)
       fail(ErrorKind::Runtime, "backward: the saved values of ", name,
            " are gone after the first backward; pass retain_graph=True to it to go back again.");
     for (int k = 0; k < n.saved.size(); ++k)
       if (n.saved[k].t.storage && n.saved[k].t.storage->version != n.versions[k])
-        fail(ErrorKind::Runtime, "backward: a value that ", name, " saved (",
-             n.rule->residuals[k].output ? "output " : "operand ", n.rule->residuals[k].index, ", shape ",
+        fail(ErrorKind::Runtime, "backward: a value that ", name, " saved (", whose(n, k), "shape ",
              show(n.saved[k].t.shape()), ") was modified in place afterwards.");
+  }
+
+  static std::string whose(const Node& n, int k) {
+    if (!n.rule) return "";
+    const Residual& r = n.rule->residuals[k];
+    return text(r.output ? "output " : "operand ", r.index, ", ");
   }
 
   void step(Slot& work) {
     Node& n = *work.node;
     check_saved(n);
+    if (n.executable) return step_executable(work);
     const Rule& rule = *n.rule;
     const Program& program = rule.vjp(work.live);
     const int n_out = rule.primitive->n_out;
@@ -199,6 +206,24 @@ class Run {
       program.run(inputs.begin(), sizes, cts.begin());
       leave(work, program, cts.begin());
     }
+  }
+
+  // Its backward program takes what was saved, and a cotangent for each output.
+  void step_executable(Slot& work) {
+    Node& n = *work.node;
+    const int n_out = n.outs.size();
+    SmallVector<const Value*, 12> inputs;
+    for (const Value& v : n.saved) inputs.push_back(&v);
+    SmallVector<Value, 3> zeros(n_out);
+    for (int j = 0; j < n_out; ++j) {
+      bool live = work.live >> j & 1;
+      if (!live) zeros[j] = Value(broadcast_view(scalar(n.outs[j].dtype, 0), n.outs[j].shape));
+      inputs.push_back(live ? &work.at(j) : &zeros[j]);
+    }
+    Ref<Executable> executable = n.executable;
+    SmallVector<Value, 3> cts(n.edges.size());
+    executable->call(inputs, cts.begin());
+    leave(work, executable->program, cts.begin());
   }
 
   // Plain values go through kernels; anything else through bind.

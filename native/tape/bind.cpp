@@ -105,6 +105,7 @@ struct Flat {
   const Tensor& tensor(int j) const { return r.p.n_out == 1 ? out->t : several[j]; }
   Value output(int j) const { return Value(tensor(j)); }
   Value operand(int i) const { return Value(r.in[i]->t); }
+  void keep_symbolic(Node&) const {}
   void give(int j) {
     if (r.p.n_out != 1) out[j].t = std::move(several[j]);
   }
@@ -122,6 +123,11 @@ struct Nested {
   const Tensor& tensor(int j) const { return results[j].t; }
   Value output(int j) const { return results[j]; }
   Value operand(int i) const { return *inner.at[i]; }
+  void keep_symbolic(Node& node) const {
+    auto in_a_graph = [](const Value& v) { return graph_under(v) != nullptr; };
+    if (std::any_of(results.begin(), results.end(), in_a_graph))
+      node.traced.reset(new std::vector<Value>(results.begin(), results.end()));
+  }
   void give(int j) { out[j] = std::move(results[j]); }
 };
 
@@ -169,6 +175,7 @@ void record(const Request& r, Value* out, int level, uint32_t need, const Rule& 
     edge.out = r.in[i]->out;
   }
   save(*node, rule, call, r.sizes);
+  call.keep_symbolic(*node);
   for (int j = 0; j < r.p.n_out; ++j) {
     const Tensor& t = call.tensor(j);
     Meta& meta = node->outs.emplace_back();
@@ -180,6 +187,12 @@ void record(const Request& r, Value* out, int level, uint32_t need, const Rule& 
   }
 }
 
+// What a rule takes for granted about sizes, a trace that contains it takes for granted too.
+void guard_in_traces(const Rule& rule, const Request& r) {
+  if (std::any_of(r.in.begin(), r.in.end(), [](const Value* v) { return v->box && graph_under(*v); }))
+    rule.guard(r.in, r.sizes);
+}
+
 void run_tracked(const Request& r, Value* out, int level) {
   uint32_t need = operands_at(r.in, level);
   Tensors tensors;
@@ -188,6 +201,7 @@ void run_tracked(const Request& r, Value* out, int level) {
   numbers_of(r.sizes, numbers);
   const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
   if (!rule || rule->constant) return bind(r.p, Lowered(r.in, level).at, r.attrs, r.sizes, r.mask, out);
+  guard_in_traces(*rule, r);
   if (flat(r.in, level)) {
     record(r, out, level, need, *rule, Flat(r, Call{tensors, r.attrs, numbers, rule->widened}, out));
   } else {
@@ -207,6 +221,7 @@ void run_dual(const Request& r, Value* out, int level) {
   const Rule* rule = need ? &find_rule(r.p, tensors, r.attrs, numbers, need, r.mask) : nullptr;
   if (!rule || rule->constant) return bind(r.p, primal.at, r.attrs, r.sizes, r.mask, out);
 
+  guard_in_traces(*rule, r);
   Value results[kMaxOutputs];
   bind(r.p, primal.at, r.attrs, r.sizes, rule->widened, results);
   SmallVector<const Value*, 16> inputs;

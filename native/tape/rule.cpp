@@ -323,6 +323,23 @@ bool Rule::admits(std::span<const Tensor* const> in, std::span<const int64_t> si
   return true;
 }
 
+void Rule::guard(std::span<const Value* const> in, std::span<const Size> sizes) const {
+  auto value = [&](auto& self, int expr) -> Size {
+    const SizeExpr& e = guard_sizes_[expr];
+    switch (e.op) {
+      case SizeExpr::Op::Const:
+        return {e.a};
+      case SizeExpr::Op::Input:
+        return sizes[e.a];
+      case SizeExpr::Op::Dim:
+        return size_of(*in[e.a], static_cast<int>(e.b));
+      default:
+        return combine(e.op, self(self, static_cast<int>(e.a)), self(self, static_cast<int>(e.b)));
+    }
+  };
+  for (const Guard& g : guards_) compare(g.relation, value(value, g.lhs), value(value, g.rhs));
+}
+
 const Rule& find_rule(const Primitive& p, std::span<const Tensor* const> in, const Attrs& attrs,
                       std::span<const int64_t> sizes, uint32_t need, uint32_t mask) {
   // The rule of the last call of this primitive is most often the one.
@@ -369,7 +386,7 @@ Value add(const Value& a, const Value& b) {
   return bind1(p, in);
 }
 
-Value conform(Value ct, const Meta& to) {
+Value conform(Value ct, const Meta& to, const Value* traced) {
   auto apply = [](const char* name, const Value& v, const Attrs& attrs = Attrs::none(),
                   std::span<const Size> sizes = {}) {
     const Value* in[] = {&v};
@@ -378,7 +395,8 @@ Value conform(Value ct, const Meta& to) {
   if (is_complex(ct.t.dtype) && !is_complex(to.dtype)) ct = apply("real", ct);
   if (!(ct.t.shape() == to.shape)) {
     SmallVector<Size, 6> sizes;
-    for (int64_t d : to.shape) sizes.push_back({d});
+    for (int k = 0; k < to.shape.size(); ++k)
+      sizes.push_back(traced ? size_of(*traced, k) : Size{to.shape[k]});
     ct = apply("sum_to", ct, Attrs::none(), sizes);
   }
   if (ct.t.dtype != to.dtype) ct = apply("astype", ct, Attrs::intern({{static_cast<int64_t>(to.dtype)}}, 1));

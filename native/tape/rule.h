@@ -34,6 +34,9 @@ struct Rule {
   const Program& jvp() const;
   std::string listing() const;
   bool admits(std::span<const Tensor* const> in, std::span<const int64_t> sizes) const;
+  // Repeats the comparisons that this rule relies on, so that a trace which the operands belong to keeps
+  // them.
+  void guard(std::span<const Value* const> in, std::span<const Size> sizes) const;
 
  private:
   friend const Rule& find_rule(const Primitive&, std::span<const Tensor* const>, const Attrs&,
@@ -76,7 +79,8 @@ std::string show_rules(const std::string& primitive_name);
 inline bool conforms(const Value& ct, const Meta& to) {
   return ct.t.dtype == to.dtype && ct.t.shape() == to.shape;
 }
-Value conform(Value cotangent, const Meta& to);
+// `traced` is the operand where its sizes are symbolic, else null.
+Value conform(Value cotangent, const Meta& to, const Value* traced = nullptr);
 // The reverse for tangents: cast, then broadcast to the output.
 Value conform_up(Value tangent, const Value& like);
 Value add(const Value& a, const Value& b);

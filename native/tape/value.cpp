@@ -3,8 +3,12 @@
 #include <vector>
 
 #include "core/pool.h"
+#include "program/executable.h"
 
 namespace tn {
+
+Node::Node() = default;
+Node::~Node() = default;
 
 void* Node::operator new(size_t bytes) { return pool::take(bytes); }
 void Node::operator delete(void* p, size_t bytes) { pool::give(p, bytes); }

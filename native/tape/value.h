@@ -6,6 +6,7 @@
 // and works there on inner values, which belong to lower levels. That is all there is to nesting.
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "core/small_vector.h"
 #include "core/tensor.h"
@@ -15,6 +16,7 @@ namespace tn {
 struct Box;
 struct Graph;
 struct Node;
+struct Executable;
 struct Rule;
 
 struct Value {
@@ -58,15 +60,19 @@ struct Node {
   RefCount refs = 0;
   bool released = false;  // its saved values are gone
   bool leaf = false;
-  uint64_t id = 0;  // grows with every record: a node's parents have smaller ids
-  const Rule* rule = nullptr;
-  SmallVector<Edge, 2> edges;         // one per operand
-  SmallVector<Value, 2> saved;        // in the order of rule->residuals
-  SmallVector<uint32_t, 2> versions;  // of the saved storages, when they were saved
-  SmallVector<int64_t, 2> sizes;      // dynamic integers of the call
-  SmallVector<Meta, 1> outs;          // what a cotangent must conform to
-  std::unique_ptr<Value> grad;        // leaf of level 0
+  uint64_t id = 0;                             // grows with every record: a node's parents have smaller ids
+  const Rule* rule = nullptr;                  // of a primitive call
+  Ref<Executable> executable;                  // of a call of a compiled function: its backward program
+  SmallVector<Edge, 2> edges;                  // one per operand
+  SmallVector<Value, 2> saved;                 // in the order of rule->residuals
+  SmallVector<uint32_t, 2> versions;           // of the saved storages, when they were saved
+  SmallVector<int64_t, 2> sizes;               // dynamic integers of the call
+  SmallVector<Meta, 1> outs;                   // what a cotangent must conform to
+  std::unique_ptr<std::vector<Value>> traced;  // the outputs one level down, where sizes are symbolic there
+  std::unique_ptr<Value> grad;                 // leaf of level 0
 
+  Node();
+  ~Node();
   static Ref<Node> create();
   // Frees by a worklist: a chain of any length is freed without recursion.
   static void destroy(Node* n);

@@ -1,0 +1,97 @@
+#include "program/signature.h"
+
+#include "core/error.h"
+
+namespace tn {
+namespace {
+
+class Replay {
+ public:
+  Replay(const Graph& g, std::vector<Meta>& registers) : g_(g), at_(registers), tensors_(registers.size()) {}
+
+  bool run() {
+    for (int r = 0; r < g_.n_inputs; ++r) refresh(r);
+    for (const auto& [reg, value] : g_.constants) refresh(reg);
+    for (const Instruction& i : g_.instructions)
+      if (!infer(i)) return false;
+    return std::all_of(g_.guards.begin(), g_.guards.end(), [this](const Guard& g) { return holds(g); });
+  }
+
+ private:
+  // A tensor without data, as inference wants it.
+  void refresh(int reg) {
+    tensors_[reg].dtype = at_[reg].dtype;
+    tensors_[reg].layout = Layout::c_contiguous(at_[reg].shape);
+  }
+
+  bool infer(const Instruction& i) {
+    SmallVector<const Tensor*, 8> in;
+    for (int r : i.in) in.push_back(&tensors_[r]);
+    SmallVector<int64_t, 8> sizes;
+    for (int s : i.sizes) sizes.push_back(size(s));
+    Meta outs[kMaxOutputs];
+    i.primitive->infer(Call{in, *i.attrs, sizes, i.mask}, outs);
+    for (int j = 0; j < i.primitive->n_out; ++j) {
+      at_[i.out + j] = outs[j];
+      refresh(i.out + j);
+    }
+    return !i.primitive->is(kElementwise) || broadcasts_alike(i);
+  }
+
+  // An axis of size 1 is broadcast where the result is longer.
+  static bool broadcast(const Dims& operand, const Dims& result, int axis) {
+    return operand[axis] == 1 && result[axis + result.size() - operand.size()] != 1;
+  }
+
+  bool broadcasts_alike(const Instruction& i) const {
+    const Dims& was = g_.registers[i.out].shape;
+    const Dims& is = at_[i.out].shape;
+    for (int r : i.in)
+      for (int axis = 0; axis < at_[r].shape.size(); ++axis)
+        if (broadcast(g_.registers[r].shape, was, axis) != broadcast(at_[r].shape, is, axis)) return false;
+    return true;
+  }
+
+  bool holds(const Guard& c) const {
+    int64_t a = size(c.lhs), b = size(c.rhs);
+    bool now = c.relation == Guard::Relation::Eq   ? a == b
+               : c.relation == Guard::Relation::Lt ? a < b
+                                                   : a <= b;
+    return now == c.holds;
+  }
+
+  int64_t size(int expr) const {
+    const SizeExpr& e = g_.sizes[expr];
+    switch (e.op) {
+      case SizeExpr::Op::Const:
+        return e.a;
+      case SizeExpr::Op::Dim:
+        return at_[e.a].shape[static_cast<int>(e.b)];
+      case SizeExpr::Op::Input:
+        fail(ErrorKind::Runtime, "a traced function has no size inputs.");
+      default:
+        return evaluate(e.op, size(static_cast<int>(e.a)), size(static_cast<int>(e.b)));
+    }
+  }
+
+  const Graph& g_;
+  std::vector<Meta>& at_;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace
+
+bool serves(const Graph& g, std::span<const Dims* const> inputs, std::vector<Meta>& registers) {
+  registers = g.registers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->size() != registers[i].shape.size()) return false;
+    registers[i].shape = *inputs[i];
+  }
+  try {
+    return Replay(g, registers).run();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace tn

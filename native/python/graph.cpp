@@ -1,0 +1,430 @@
+// Traces, and what Python makes of them: graphs as plain tuples both ways, executables, compiled functions.
+#include <nanobind/stl/optional.h>
+
+#include "program/executable.h"
+#include "python/bindings.h"
+#include "tape/level.h"
+
+namespace tn {
+namespace {
+
+// ---- the user's line ----
+
+std::string* package_folder = nullptr;
+
+std::string line_of(PyFrameObject* frame) {
+  nb::object code = nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  nb::object file = code.attr("co_filename");
+  const char* name = PyUnicode_AsUTF8(file.ptr());
+  if (std::string_view(name).starts_with(*package_folder)) return {};
+  return text(name, ":", PyFrame_GetLineNumber(frame));
+}
+
+// Of the innermost frame outside of the package.
+std::string find_line_of_user() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  std::string line;
+  while (frame && line.empty()) {
+    line = line_of(frame);
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  Py_XDECREF(frame);
+  return line;
+}
+
+// ---- traces ----
+
+class Trace {
+ public:
+  Trace() : graph_(new Graph), level_(open_level()) {
+    graph_->level = level_;
+    graph_->stamp = stamp_of(level_);
+    graph_->of_user = true;
+  }
+  ~Trace() { close(); }
+  Trace(const Trace&) = delete;
+
+  nb::object input(const Value& like) { return wrap(graph_->add_input({like.t.dtype, like.t.shape()})); }
+  int level() const { return level_; }
+  bool is_register(const Value& v) const {
+    return v.kind == Value::Kind::Traced && v.box->graph == graph_.get();
+  }
+  int register_of(const Value& v) { return graph_->register_of(v); }
+  void close() {
+    if (level_ >= 0) close_level(level_);
+    level_ = -1;
+  }
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  Ref<Graph> graph_;
+  int level_;
+};
+
+// ---- graphs to Python ----
+
+constexpr const char* kOps[] = {"const", "input", "dim", "add", "sub", "mul", "floordiv", "mod"};
+constexpr const char* kRelations[] = {"eq", "lt", "le"};
+
+nb::tuple shape_tuple(const Dims& dims) {
+  nb::list l;
+  for (int64_t d : dims) l.append(d);
+  return nb::tuple(l);
+}
+
+nb::tuple int_tuple(std::span<const int> items) {
+  nb::list l;
+  for (int i : items) l.append(i);
+  return nb::tuple(l);
+}
+
+nb::tuple export_instruction(const Graph& g, const Instruction& i) {
+  std::vector<int> outs;
+  for (int j = 0; j < i.primitive->n_out; ++j) outs.push_back(i.out + j);
+  return nb::make_tuple(i.primitive->name, attrs_to_python(*i.attrs), int_tuple(i.in), int_tuple(i.sizes),
+                        int_tuple(outs), i.mask, i.source < 0 ? "" : g.sources[i.source].c_str());
+}
+
+nb::tuple export_graph(const Trace& t) {
+  const Graph& g = t.graph();
+  nb::list types, instructions, sizes, guards;
+  nb::dict constants;
+  for (const Meta& m : g.registers)
+    types.append(nb::make_tuple(dtype_to_python(m.dtype), shape_tuple(m.shape)));
+  for (const Instruction& i : g.instructions) instructions.append(export_instruction(g, i));
+  for (const auto& [reg, value] : g.constants) constants[nb::int_(reg)] = wrap(Value(value));
+  for (size_t s = 0; s < g.sizes.size(); ++s) {
+    const SizeExpr& e = g.sizes[s];
+    sizes.append(nb::make_tuple(kOps[static_cast<int>(e.op)], e.a, e.b, g.size_hints[s]));
+  }
+  for (const Guard& c : g.guards)
+    guards.append(nb::make_tuple(kRelations[static_cast<int>(c.relation)], c.lhs, c.rhs, c.holds));
+  return nb::make_tuple(types, g.n_inputs, instructions, constants, sizes, guards);
+}
+
+// ---- and back ----
+
+template <size_t N>
+int index_in(const char* const (&names)[N], nb::handle h) {
+  std::string name = nb::cast<std::string>(h);
+  for (size_t i = 0; i < N; ++i)
+    if (name == names[i]) return static_cast<int>(i);
+  fail(ErrorKind::Value, "graph: there is no ", name, ".");
+}
+
+std::vector<int> ints(nb::handle items) {
+  std::vector<int> out;
+  for (nb::handle i : items) out.push_back(nb::cast<int>(i));
+  return out;
+}
+
+// Registers are numbered anew, because the outputs of one instruction must follow each other.
+class Lowering {
+ public:
+  explicit Lowering(nb::handle graph) : g_(new Graph) {
+    nb::object types = graph.attr("types");
+    const int n = static_cast<int>(nb::len(types));
+    is_.assign(n, -1);
+    for (nb::handle t : types) types_.push_back(type_of(t));
+    g_->n_inputs = nb::cast<int>(graph.attr("n_inputs"));
+    for (int r = 0; r < g_->n_inputs; ++r) place(r);
+    for (auto [reg, value] : nb::cast<nb::dict>(graph.attr("constants"))) {
+      int r = nb::cast<int>(reg);
+      place(r);
+      g_->constants.emplace_back(is_[r], *unwrap(value));
+    }
+    for (nb::handle i : graph.attr("instructions")) number_outputs(i);
+    for (nb::handle e : graph.attr("sizes")) add_size(e);
+    for (nb::handle i : graph.attr("instructions")) add_instruction(i);
+    for (nb::handle c : graph.attr("guards"))
+      g_->guards.push_back({static_cast<Guard::Relation>(index_in(kRelations, c.attr("relation"))),
+                            nb::cast<int>(c.attr("lhs")), nb::cast<int>(c.attr("rhs")),
+                            nb::cast<bool>(c.attr("holds"))});
+    for (int r : ints(graph.attr("outputs"))) outputs.push_back(r < 0 ? -1 : is_[r]);
+  }
+
+  Ref<Graph> graph() { return g_; }
+  std::vector<int> outputs;
+
+ private:
+  static Meta type_of(nb::handle t) {
+    Meta m;
+    m.dtype = dtype_from_python(t.attr("dtype"));
+    for (nb::handle d : t.attr("shape")) m.shape.push_back(nb::cast<int64_t>(d));
+    return m;
+  }
+  void place(int r) {
+    is_[r] = static_cast<int>(g_->registers.size());
+    g_->registers.push_back(types_[r]);
+  }
+  void number_outputs(nb::handle i) {
+    for (int r : ints(i.attr("outputs"))) place(r);
+  }
+  void add_size(nb::handle e) {
+    SizeExpr s{static_cast<SizeExpr::Op>(index_in(kOps, e.attr("op"))), nb::cast<int64_t>(e.attr("a")),
+               nb::cast<int64_t>(e.attr("b"))};
+    if (s.op == SizeExpr::Op::Dim) s.a = is_[static_cast<int>(s.a)];
+    g_->sizes.push_back(s);
+    g_->size_hints.push_back(nb::cast<int64_t>(e.attr("value")));
+  }
+  void add_instruction(nb::handle i) {
+    const Primitive& p = primitive(nb::cast<std::string>(i.attr("primitive")));
+    std::vector<int> in = ints(i.attr("inputs")), outs = ints(i.attr("outputs"));
+    for (int& r : in) r = is_[r];
+    Instruction made{&p,
+                     &attrs_from_python(nb::cast<nb::tuple>(i.attr("attrs"))),
+                     std::move(in),
+                     ints(i.attr("sizes")),
+                     outs.empty() ? static_cast<int>(g_->registers.size()) : is_[outs[0]],
+                     nb::cast<uint32_t>(i.attr("mask"))};
+    std::string source = nb::cast<std::string>(i.attr("source"));
+    if (!source.empty()) {
+      made.source = static_cast<int>(g_->sources.size());
+      g_->sources.push_back(std::move(source));
+    }
+    g_->instructions.push_back(std::move(made));
+  }
+
+  Ref<Graph> g_;
+  std::vector<int> is_;  // old register -> new
+  std::vector<Meta> types_;
+};
+
+// ---- executables ----
+
+struct ExecutableHandle {
+  Ref<Executable> r;
+};
+
+// `traced`: what sizes are checked on. `graph`: what runs.
+ExecutableHandle make_executable(nb::handle traced, nb::handle graph) {
+  Lowering checked(traced), run(graph);
+  Ref<Executable> r(new Executable);
+  r->traced = checked.graph();
+  r->traced_outputs = checked.outputs;
+  r->program = Program(*run.graph(), run.outputs);
+  r->source = {graph.inc_ref().ptr(), [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); }};
+  return {r};
+}
+
+nb::list wrapped(std::span<Value> values) {
+  nb::list out;
+  for (Value& v : values) out.append(v.plain() && !v.t.data ? nb::none() : wrap(std::move(v)));
+  return out;
+}
+
+nb::list call_executable(const ExecutableHandle& h, nb::list operands) {
+  SmallVector<const Value*, 16> in;
+  for (nb::handle o : operands) in.push_back(unwrap(o));
+  SmallVector<Value, 4> out(h.r->n_out());
+  Ref<Executable> alive = h.r;
+  alive->call(in, out.begin());
+  return wrapped(out);
+}
+
+// Every primitive of the program at the level of its operands, whatever that is.
+nb::list inline_executable(const ExecutableHandle& h, nb::list operands) {
+  SmallVector<const Value*, 16> in;
+  for (nb::handle o : operands) in.push_back(unwrap(o));
+  SmallVector<Value, 4> out(h.r->n_out());
+  h.r->program.run(in.begin(), {}, out.begin());
+  return wrapped(out);
+}
+
+nb::list operands_like(std::span<const Value* const> in) {
+  nb::list out;
+  for (const Value* v : in) out.append(wrap(Value(v->t)));
+  return out;
+}
+
+PyObject* derive_hook = nullptr;
+
+Derived derive(const char* mode, const Executable& r, std::span<const Value* const> in,
+               const std::string& need) {
+  ExecutableHandle self{Ref<Executable>(const_cast<Executable*>(&r))};
+  nb::object found = nb::handle(derive_hook)(mode, nb::cast(std::move(self)), operands_like(in), need);
+  Derived d;
+  d.need = need;
+  d.forward = nb::cast<ExecutableHandle&>(found[0]).r;
+  if (!found[1].is_none()) d.backward = nb::cast<ExecutableHandle&>(found[1]).r;
+  d.n_residuals = nb::cast<int>(found[2]);
+  return d;
+}
+
+// ---- compiled functions ----
+
+// What a call returns: one tensor, a tuple of them, or something that Python puts together.
+enum class Shape : int { One, Tuple, Tree };
+
+struct Variant {
+  Ref<Executable> executable;
+  std::vector<std::pair<DType, int>> operands;  // dtype and rank
+  nb::object captured;                          // a list of Tensors that come after the operands
+  Shape shape;
+  nb::object unflatten;
+};
+
+// The programs for one structure of arguments.
+class Variants {
+ public:
+  static constexpr size_t kMost = 8;
+
+  Variants() = default;
+  Variants(const Variants&) = delete;
+  Variant* find(std::span<const Value* const> in) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      if (!fits(*all_[i], in)) continue;
+      if (i) std::rotate(all_.begin(), all_.begin() + i, all_.begin() + i + 1);
+      ++hits;
+      return all_[0].get();
+    }
+    return nullptr;
+  }
+  // The one that was not used for the longest time makes room.
+  void add(std::unique_ptr<Variant> v) {
+    if (all_.size() == kMost) all_.pop_back();
+    all_.insert(all_.begin(), std::move(v));
+  }
+  size_t size() const { return all_.size(); }
+  uint64_t hits = 0;
+
+ private:
+  static bool fits(const Variant& v, std::span<const Value* const> in) {
+    if (v.operands.size() != in.size()) return false;
+    SmallVector<const Dims*, 16> shapes;
+    for (size_t i = 0; i < in.size(); ++i) {
+      if (v.operands[i].first != in[i]->t.dtype || v.operands[i].second != in[i]->t.ndim()) return false;
+      shapes.push_back(&in[i]->t.shape());
+    }
+    for (nb::handle c : nb::cast<nb::list>(v.captured)) shapes.push_back(&unwrap(c)->t.shape());
+    return v.executable->serve(shapes).ok;
+  }
+  std::vector<std::unique_ptr<Variant>> all_;
+};
+
+nb::object run_variant(Variant& v, SmallVector<const Value*, 16>& in) {
+  for (nb::handle c : nb::cast<nb::list>(v.captured)) in.push_back(unwrap(c));
+  Ref<Executable> executable = v.executable;
+  Shape shape = v.shape;
+  nb::object unflatten = v.unflatten;
+  if (shape == Shape::One) {
+    nb::object out = new_tensor();
+    executable->call(in, value_in(out));
+    return out;
+  }
+  const int n = executable->n_out();
+  nb::object tuple = nb::steal(PyTuple_New(n));
+  SmallVector<Value, 4> out(n);
+  executable->call(in, out.begin());
+  for (int i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.ptr(), i, wrap(std::move(out[i])).release().ptr());
+  return shape == Shape::Tuple ? tuple : unflatten(tuple);
+}
+
+// The part of a compiled function that meets calls: positional tensors go straight to their program.
+struct Compiled {
+  std::vector<std::unique_ptr<Variants>> by_count;  // of positional tensors
+
+  Compiled() = default;
+  Compiled(const Compiled&) = delete;
+
+  Variants& of(size_t n) {
+    if (by_count.size() <= n) by_count.resize(n + 1);
+    if (!by_count[n]) by_count[n] = std::make_unique<Variants>();
+    return *by_count[n];
+  }
+};
+
+// Null without an error: not for here.
+PyObject* call_directly(Compiled& c, PyObject* args) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  if (static_cast<size_t>(n) >= c.by_count.size() || !c.by_count[n]) return nullptr;
+  SmallVector<const Value*, 16> in;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const Value* v = unwrap(PyTuple_GET_ITEM(args, i));
+    if (!v || (v->box && graph_under(*v))) return nullptr;
+    in.push_back(v);
+  }
+  Variant* found = c.by_count[n]->find(in);
+  return found ? run_variant(*found, in).release().ptr() : nullptr;
+}
+
+PyObject* call_compiled(PyObject* self, PyObject* args, PyObject* kwargs) noexcept try {
+  if (!kwargs || PyDict_GET_SIZE(kwargs) == 0) {
+    if (PyObject* out = call_directly(*nb::inst_ptr<Compiled>(self), args)) return out;
+  }
+  nb::object general = nb::handle(self).attr("_general");
+  nb::dict named = kwargs ? nb::borrow<nb::dict>(kwargs) : nb::dict();
+  return general(nb::handle(args), named).release().ptr();
+} catch (...) {
+  return raise_in_python();
+}
+
+PyType_Slot compiled_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_compiled)}, {0, nullptr}};
+
+}  // namespace
+
+void bind_graph(nb::module_& m) {
+  line_of_user = find_line_of_user;
+  derive_pullback = [](const Executable& r, std::span<const Value* const> in, const std::string& need) {
+    return derive("pullback", r, in, need);
+  };
+  derive_pushforward = [](const Executable& r, std::span<const Value* const> in, const std::string& need) {
+    return derive("pushforward", r, in, need);
+  };
+  m.def("set_graph_hooks", [](nb::object derive, std::string folder) {
+    keep_in_module("_graph_hooks", derive);
+    derive_hook = derive.ptr();
+    delete package_folder;
+    package_folder = new std::string(std::move(folder));
+  });
+  nb::class_<Trace>(m, "Trace")
+      .def(nb::init<>())
+      .def_prop_ro("level", &Trace::level)
+      .def("input", &Trace::input, nb::arg("like"))
+      .def("register_of", &Trace::register_of, nb::arg("value"))
+      .def("export", export_graph)
+      .def("close", &Trace::close);
+  nb::class_<ExecutableHandle>(m, "Executable")
+      .def("__call__", call_executable, nb::arg("operands"))
+      .def("inline", inline_executable, nb::arg("operands"))
+      .def_prop_ro(
+          "graph",
+          [](const ExecutableHandle& h) { return nb::borrow(static_cast<PyObject*>(h.r->source.get())); })
+      .def_prop_ro("n_out", [](const ExecutableHandle& h) { return h.r->n_out(); });
+  m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"));
+  nb::class_<Variants>(m, "Variants")
+      .def(nb::init<>())
+      .def("add",
+           [](Variants& v, const ExecutableHandle& executable, nb::list like, nb::list captured, int shape,
+              nb::object unflatten) {
+             auto made = std::make_unique<Variant>();
+             made->executable = executable.r;
+             for (nb::handle h : like) {
+               const Tensor& t = unwrap(h)->t;
+               made->operands.emplace_back(t.dtype, t.ndim());
+             }
+             made->captured = captured;
+             made->shape = static_cast<Shape>(shape);
+             made->unflatten = unflatten;
+             v.add(std::move(made));
+           })
+      .def("run",
+           [](Variants& v, nb::list operands) -> nb::object {
+             SmallVector<const Value*, 16> in;
+             for (nb::handle o : operands) in.push_back(unwrap(o));
+             Variant* found = v.find(in);
+             return found ? run_variant(*found, in)
+                          : nb::object(nb::handle(Py_NotImplemented), nb::detail::borrow_t());
+           })
+      .def("__len__", &Variants::size)
+      .def_ro("hits", &Variants::hits);
+  nb::class_<Compiled>(m, "CompiledBase", nb::type_slots(compiled_slots), nb::dynamic_attr())
+      .def(nb::init<>())
+      .def("variants_of", &Compiled::of, nb::arg("count"), nb::rv_policy::reference_internal)
+      .def("forget", [](Compiled& c) { c.by_count.clear(); });
+}
+
+}  // namespace tn

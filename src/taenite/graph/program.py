@@ -1,0 +1,112 @@
+"""Program: a compiled function at certain dtypes and ranks. PreparedCall: a program at certain shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from taenite import _core
+from taenite._core import Tensor
+from taenite.graph.ir import Graph
+from taenite.ops.convert import asarray
+from taenite.tree import flatten, unflatten
+
+ONE, TUPLE, TREE = range(3)
+"""What a call returns, as native code knows it: one tensor, a tuple of them, or any tree."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled function at certain dtypes and ranks; ``print`` shows it.
+
+    ``traced`` is what the function wrote, on which sizes are checked; ``graph`` is what runs. A program
+    pickles as these, and is made ready again where it is loaded.
+    """
+
+    name: str
+    traced: Graph
+    graph: Graph
+    structure: Any
+    """Of the outputs."""
+
+    @cached_property
+    def executable(self) -> Any:
+        """The native program."""
+        return _core.executable(self.traced, self.graph)
+
+    @cached_property
+    def kind(self) -> int:
+        """How native code returns the outputs."""
+        n = len(self.graph.outputs)
+        if self.structure == flatten(0)[1]:
+            return ONE
+        return TUPLE if self.structure == flatten((0,) * n)[1] else TREE
+
+    def unflatten(self, outputs: Sequence[Tensor]) -> Any:
+        """The tree of the outputs."""
+        return unflatten(self.structure, list(outputs))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Program, (self.name, self.traced, self.graph, self.structure)
+
+
+@dataclass(frozen=True)
+class PreparedCall:
+    """A program at certain shapes; calling it checks them and nothing else.
+
+    >>> call = tn.compile(lambda x: (x * x).sum()).prepare(tn.asarray([1.0, 2.0]))
+    >>> call(tn.asarray([3.0, 4.0])).item()
+    25.0
+    """
+
+    program: Program
+    likes: tuple[Tensor, ...]
+    """Operands of the right dtypes and shapes; their values do not matter."""
+    flatten_arguments: Callable[..., tuple[Tensor, ...]]
+
+    def __call__(self, *args: Any, into: Any = None, **kwargs: Any) -> Any:
+        """The outputs, fresh, or written into the tensors of the tree ``into``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An operand or a tensor of ``into`` has another dtype or shape than what the call is for.
+        """
+        operands = self.flatten_arguments(*args, **kwargs)
+        self._check(operands)
+        outputs = self.program.executable(list(operands))
+        if into is None:
+            return self.program.unflatten(outputs)
+        return self._write(outputs, into)
+
+    def _check(self, operands: Sequence[Tensor]) -> None:
+        if len(operands) != len(self.likes):
+            raise TypeError(f"{self.program.name}: takes {len(self.likes)} tensors, got {len(operands)}.")
+        for i, (given, like) in enumerate(zip(operands, self.likes, strict=True)):
+            if given.dtype is not like.dtype or given.shape != like.shape:
+                raise ValueError(
+                    f"{self.program.name}: operand {i} must be of {like.dtype} and shape {like.shape}, "
+                    f"got {given.dtype} and {given.shape}; prepare another call for it."
+                )
+
+    def _write(self, outputs: Sequence[Tensor], into: Any) -> Any:
+        targets, structure = flatten(into)
+        if structure != self.program.structure:
+            raise TypeError(
+                f"{self.program.name}: into must have the structure {self.program.structure}, "
+                f"got {structure}."
+            )
+        for i, (target, value) in enumerate(zip(targets, outputs, strict=True)):
+            if not isinstance(target, Tensor) or (target.dtype, target.shape) != (value.dtype, value.shape):
+                raise ValueError(
+                    f"{self.program.name}: output {i} is of {value.dtype} and shape {value.shape}; "
+                    "into needs a tensor like it."
+                )
+        for target, value in zip(targets, outputs, strict=True):
+            target[...] = asarray(value)
+        return into
+
+    def __str__(self) -> str:
+        return str(self.program)

@@ -1,0 +1,52 @@
+"""From a Python function to a graph, and from graphs to executables that run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from taenite import _core
+from taenite._core import Tensor
+from taenite.graph.ir import ABSENT, Graph, Guard, Instruction, SizeExpr, Type
+
+
+class Tracer:
+    """A trace in progress: operands become registers, and what is done with them is written down."""
+
+    def __init__(self, likes: Sequence[Tensor]) -> None:
+        self._trace = _core.Trace()
+        self.inputs = [self._trace.input(x) for x in likes]
+
+    def graph(self, outputs: Sequence[Tensor | None]) -> Graph:
+        """What was written; ``None`` is an output that is identically zero."""
+        registers = tuple(ABSENT if y is None else self._trace.register_of(y) for y in outputs)
+        types, n_inputs, instructions, constants, sizes, guards = self._trace.export()
+        return Graph(
+            types=tuple(Type(dtype, shape) for dtype, shape in types),
+            n_inputs=n_inputs,
+            instructions=tuple(Instruction(*i) for i in instructions),
+            outputs=registers,
+            constants=constants,
+            sizes=tuple(SizeExpr(*e) for e in sizes),
+            guards=tuple(Guard(*g) for g in guards),
+        )
+
+    def close(self) -> None:
+        """From now on the traced values are dead."""
+        self._trace.close()
+
+
+@contextmanager
+def tracing(likes: Sequence[Tensor]) -> Iterator[Tracer]:
+    """A trace of operands like these, which ends with the block."""
+    tracer = Tracer(likes)
+    try:
+        yield tracer
+    finally:
+        tracer.close()
+
+
+def trace(f: Callable[..., Sequence[Tensor | None]], likes: Sequence[Tensor]) -> Graph:
+    """The graph of a function that takes tensors and returns a sequence of them."""
+    with tracing(likes) as tracer:
+        return tracer.graph(f(*tracer.inputs))
