@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import taenite.ops
-from taenite.primitive import REGISTRY, NotDifferentiable, Record
+from taenite.primitive import REGISTRY, AnyRecord, NotDifferentiable
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/operations.md"
 
@@ -34,13 +35,13 @@ def modules() -> Iterator[ModuleType]:
         yield importlib.import_module(found.name)
 
 
-def records_of(module: ModuleType) -> list[Record]:
+def records_of(module: ModuleType) -> list[AnyRecord[Any]]:
     """The records that a module defines, bound to a name or worn by a public function."""
     values = vars(module).values()
-    found = {value.name: value for value in values if isinstance(value, Record)}
+    found = {value.name: value for value in values if isinstance(value, AnyRecord)}
     own = [value for value in values if getattr(value, "__module__", "") == module.__name__]
     worn = [getattr(value, "record", None) for value in own]
-    return [*found.values(), *(record for record in worn if isinstance(record, Record))]
+    return [*found.values(), *(record for record in worn if isinstance(record, AnyRecord))]
 
 
 def title_of(module: ModuleType) -> str:
@@ -49,7 +50,7 @@ def title_of(module: ModuleType) -> str:
     return paragraph.partition(":")[0].partition(". ")[0].rstrip(".")
 
 
-def by_module() -> dict[str, list[Record]]:
+def by_module() -> dict[str, list[AnyRecord[Any]]]:
     """Each record once, under the module that the rule or the samples come from where several name it."""
     homes: dict[str, str] = {}
     titles: dict[str, str] = {}
@@ -58,18 +59,18 @@ def by_module() -> dict[str, list[Record]]:
         for record in records_of(module):
             if homes.setdefault(record.name, module.__name__) != module.__name__ and defines(module, record):
                 homes[record.name] = module.__name__
-    grouped: dict[str, list[Record]] = {}
+    grouped: dict[str, list[AnyRecord[Any]]] = {}
     for name in sorted(homes):
         grouped.setdefault(titles[homes[name]], []).append(REGISTRY[name])
     return grouped
 
 
-def defines(module: ModuleType, record: Record) -> bool:
+def defines(module: ModuleType, record: AnyRecord[Any]) -> bool:
     rules = (record.derivative, record.adjoint, record.vjp, record.samples)
     return any(getattr(rule, "__module__", "") == module.__name__ for rule in rules)
 
 
-def derivative(record: Record) -> str:
+def derivative(record: AnyRecord[Any]) -> str:
     if isinstance(record.derivative, NotDifferentiable):
         return f"none: {record.derivative.why}"
     if record.derivative is not None:
@@ -77,7 +78,7 @@ def derivative(record: Record) -> str:
     return "adjoint" if record.adjoint is not None else "vjp"
 
 
-def row(record: Record) -> str:
+def row(record: AnyRecord[Any]) -> str:
     primitive = record.primitive
     caches = primitive.hidden.bit_count()
     outputs = f"{primitive.n_out - caches}" + (f" + {caches} cached" if caches else "")

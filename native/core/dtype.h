@@ -29,7 +29,7 @@ constexpr const char* name(DType t) {
   constexpr const char* names[kDTypes] = {"bool",    "int8",      "int16",     "int32",  "int64",
                                           "uint8",   "uint16",    "uint32",    "uint64", "float32",
                                           "float64", "complex64", "complex128"};
-  return names[static_cast<int>(t)];
+  return t <= DType::C128 ? names[static_cast<int>(t)] : "no dtype";
 }
 
 // The common type of two operands: the array API's table, extended so that an integer meets a float as in

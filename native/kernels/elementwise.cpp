@@ -61,7 +61,8 @@ DType dtype_to_compute(const char* who, DType t, Has has) {
   if (has(t)) return t;
   const bool of_floats = has(DType::F64) && !has(DType::I64);
   if (!is_inexact(t) && of_floats) return DType::F64;
-  fail(ErrorKind::Type, who, ": ", name(t), " is not supported.");
+  fail(ErrorKind::Type, who, ": ", name(t), " is not supported",
+       is_bool(t) ? "; use &, |, ^ and ~, or astype." : ".");
 }
 
 // ---- one pass over the operands ----

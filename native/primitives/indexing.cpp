@@ -151,6 +151,26 @@ void scatter_set(const Call& c, Tensor* out) {
           [&]<class T>(T) { move_slabs(slabs, indices, values.as<const T>(), out->as<T>(), false); });
 }
 
+// ---- is_last: indices; sizes = the size of the axis. Which of them no later one repeats.
+
+void infer_is_last(const Call& c, Meta* out) {
+  require_integers(*c.in[0], "set");
+  *out = {DType::Bool, c.in[0]->shape()};
+}
+
+void is_last(const Call& c, Tensor* out) {
+  Meta meta;
+  infer_is_last(c, &meta);
+  const Tensor indices = checked_indices(*c.in[0], c.sizes[0], 0, "set");
+  *out = empty(meta);
+  std::vector<bool> seen(c.sizes[0]);
+  for (int64_t p = out->numel(); p-- > 0;) {
+    const int64_t index = indices.as<int64_t>()[p];
+    out->as<bool>()[p] = !seen[index];
+    seen[index] = true;
+  }
+}
+
 // ---- take_along_axis: x, indices of the same rank; attrs axis
 
 void check_along(const Call& c, std::span<const int64_t> shape, const char* who) {
@@ -245,6 +265,7 @@ void register_indexing() {
   register_primitive({"take", 2, 1, infer_take, take});
   register_primitive({"scatter_add", 2, 1, infer_scatter_add, scatter_add});
   register_primitive({"scatter_set", 3, 1, infer_scatter_set, scatter_set});
+  register_primitive({"is_last", 1, 1, infer_is_last, is_last});
   register_primitive({"take_along_axis", 2, 1, infer_take_along, take_along});
   register_primitive({"put_along_axis_add", 2, 1, infer_put_along, put_along});
   register_primitive({"linear_index", -1, 1, infer_linear_index, linear_index});

@@ -39,8 +39,8 @@ from taenite.ops.shape import matrix_transpose as matrix_transpose
 
 
 def _inexact(x: Any) -> Tensor:
-    x = asarray(x)
-    return x if x.dtype.kind in "fc" else x.astype(float64)
+    a = asarray(x)
+    return a if a.dtype.kind in "fc" else a.astype(float64)
 
 
 def _matrices(x: Any, who: str) -> Tensor:

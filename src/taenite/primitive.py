@@ -21,12 +21,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from taenite import _core
 from taenite._core import Tensor
 
 Rule = Callable[..., Any]
+Outputs = TypeVar("Outputs")
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,8 @@ class ErrorInput:
     match: str
 
 
-class Record:
-    """One primitive. Calling it binds: operands by position, attributes by name.
-
-    >>> from taenite.ops.elementwise import exp
-    >>> exp(tn.asarray(0.0)).item()
-    1.0
-    """
+class AnyRecord(Generic[Outputs]):
+    """One primitive. Calling it binds: operands by position, attributes by name."""
 
     def __init__(
         self,
@@ -111,10 +107,12 @@ class Record:
         self.errors = errors
         REGISTRY[name] = self
 
-    def __call__(self, *operands: Any, sizes: Sequence[Any] = (), mask: int = -1, **attrs: Any) -> Any:
+    def __call__(self, *operands: Any, sizes: Sequence[Any] = (), mask: int = -1, **attrs: Any) -> Outputs:
         if len(attrs) != len(self.attrs):
             raise TypeError(f"{self.name}: takes the attributes {self.attrs}, got {tuple(attrs)}.")
-        return _core.bind(self.primitive, operands, tuple([attrs[a] for a in self.attrs]), tuple(sizes), mask)
+        named = tuple([attrs[a] for a in self.attrs])
+        outputs: Outputs = _core.bind(self.primitive, operands, named, tuple(sizes), mask)
+        return outputs
 
     def __repr__(self) -> str:
         return f"<primitive {self.name}({', '.join(self.attrs)})>"
@@ -157,7 +155,20 @@ class Record:
         return self.adjoint if isinstance(self.adjoint, tuple) else (self.adjoint,)
 
 
-REGISTRY: dict[str, Record] = {}
+REGISTRY: dict[str, AnyRecord[Any]] = {}
+
+
+class Record(AnyRecord[Tensor]):
+    """A primitive with one output.
+
+    >>> from taenite.ops.elementwise import exp
+    >>> exp(tn.asarray(0.0)).item()
+    1.0
+    """
+
+
+class Decomposition(AnyRecord[tuple[Tensor, ...]]):
+    """A primitive with several outputs; ``mask`` says which of them are demanded."""
 
 
 def _times(g: Any, slope: Any) -> Any:

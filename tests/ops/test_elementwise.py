@@ -3,6 +3,7 @@ derivatives where they could go wrong. Values of each function on its own sample
 """
 
 import inspect
+import math
 import operator
 import pickle
 import threading
@@ -357,3 +358,32 @@ def test_complex_gradients_point_uphill():
     assert tn.grad(lambda z: tn.real(z) ** 2 + tn.imag(z) ** 2)(z).item() == 6.0 + 8.0j
     assert tn.grad(tn.abs)(z).item() == pytest.approx(0.6 + 0.8j, rel=1e-15)
     assert tn.grad(tn.abs)(tn.asarray(0j)).item() == 0.0
+
+
+def test_logaddexp_has_its_limits_where_it_is_infinite():
+    inf = math.inf
+    for a, b, expected in (
+        (inf, 1.0, (1, 0)),
+        (1.0, inf, (0, 1)),
+        (inf, -inf, (1, 0)),
+        (-inf, 2.0, (0, 1)),
+        (inf, inf, (0.5, 0.5)),
+        (-inf, -inf, (0.5, 0.5)),
+        (0.0, 0.0, (0.5, 0.5)),
+        (800.0, 0.0, (1, 0)),
+    ):
+        a, b = tn.asarray(a), tn.asarray(b)
+        slopes = tn.grad(tn.logaddexp, argnums=(0, 1))(a, b)
+        np.testing.assert_allclose([g.item() for g in slopes], expected, rtol=1e-15)
+        bend = tn.grad(lambda a, b=b: tn.grad(tn.logaddexp)(a, b))(a).item()
+        np.testing.assert_allclose(
+            bend, expected[0] * expected[1] if math.isfinite(a.item()) else 0, atol=1e-15
+        )
+    assert math.isnan(tn.grad(tn.logaddexp)(tn.asarray(math.nan), tn.asarray(1.0)).item())
+
+
+def test_arithmetic_that_bool_has_not_says_what_to_do():
+    flags = tn.asarray([True, False])
+    assert (flags + flags).tolist() == [True, False] and (flags + flags).dtype is tn.dtypes.bool_
+    with pytest.raises(TypeError, match="subtract: bool is not supported; use &"):
+        flags - flags

@@ -83,7 +83,9 @@ def test_gradients_of_set(key):
     masked = w.copy()
     masked[key] = 0
     np.testing.assert_array_equal(np.asarray(x.grad), masked)
-    np.testing.assert_array_equal(np.asarray(y.grad), w[key])
+    writer, places = np.zeros(X.shape, int), np.arange(v.size).reshape(v.shape)
+    writer[key] = places
+    np.testing.assert_array_equal(np.asarray(y.grad), np.where(writer[key] == places, w[key], 0))
 
 
 def test_views_of_basic_keys_share_memory():
@@ -173,3 +175,27 @@ def test_keys_in_traced_functions():
     for key in (1, (..., -1), (slice(1, None, 2), None), (slice(None, -1), 0), I):
         dy = tn.jvp(lambda v, key=key: v[key], (x,), (x,))[1]
         np.testing.assert_array_equal(np.asarray(dy), X[key])
+
+
+def test_set_at_repeated_indices_differentiates_the_last_that_wins():
+    x, at = tn.asarray([1.0, 2.0, 3.0]), tn.asarray([0, -1, 0, 2, 0])
+    v, w = tn.asarray([10.0, 20.0, 30.0, 40.0, 50.0]), tn.asarray([1.0, 2.0, 4.0])
+
+    def f(x, v):
+        return (w * tn.set(x, at, v) ** 2).sum()
+
+    assert tn.set(x, at, v).tolist() == [50.0, 2.0, 40.0]
+    gx, gv = tn.grad(f, argnums=(0, 1))(x, v)
+    assert gx.tolist() == [0.0, 8.0, 0.0]
+    assert gv.tolist() == [0.0, 0.0, 0.0, 320.0, 100.0]
+    assert tn.jvp(f, (x, v), (tn.zeros(3), tn.ones(5)))[1].item() == 420.0
+
+
+def test_set_at_repeated_rows_and_pairs():
+    x = tn.zeros((3, 4))
+    for key, shape in (([1, 1], (2, 4)), (([1, 1, 2], [3, 3, 0]), (3,)), ((slice(None), [2, 2]), (3, 2))):
+        v = tn.asarray(np.arange(1.0, 1 + np.prod(shape)).reshape(shape))
+        g = tn.grad(lambda v, key=key: tn.set(x, key, v).sum())(v)
+        written = np.zeros((3, 4))
+        written[key] = v.numpy()
+        assert (g * v).sum().item() == written.sum()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy
 
@@ -53,7 +53,7 @@ def native(record: Record, definition: F, *, reduces: bool = False) -> F:
     function: Any = _core.make_function(record.primitive, definition, reduces)
     update_wrapper(function, definition)
     function.record = record
-    return function
+    return cast(F, function)
 
 
 def points(rng: numpy.random.Generator, shape: tuple[int, ...], domain: Domain, kind: str) -> Any:

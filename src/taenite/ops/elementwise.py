@@ -339,8 +339,16 @@ def log1p(x: Any, /) -> Tensor:
     """
 
 
+def _share_of_sum(a: Tensor, b: Tensor, y: Tensor) -> Tensor:
+    """exp(a) / exp(y), y = logaddexp(a, b). Where y is infinite, its limit; equals have equal shares."""
+    limit = where(equal(a, b), -math.log(2), where(equal(a, y), 0.0, -math.inf))
+    return exp(where(isinf(y), limit, a - y))
+
+
 @elementwise(
-    derivative=(lambda a, b, y: exp(a - y), lambda a, b, y: exp(b - y)), reference=numpy.logaddexp, kinds="f"
+    derivative=(lambda a, b, y: _share_of_sum(a, b, y), lambda a, b, y: _share_of_sum(b, a, y)),
+    reference=numpy.logaddexp,
+    kinds="f",
 )
 def logaddexp(x1: Any, x2: Any, /) -> Tensor:
     """log(exp(x1) + exp(x2)) without overflow on the way.
@@ -844,12 +852,12 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Tensor:
     >>> tn.astype(tn.asarray([1.7]), tn.int64).tolist()
     [1]
     """
-    x, dtype = asarray(x), as_dtype(dtype)
-    if dtype is x.dtype and not copy:
-        return x
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        raise TypeError(f"astype: {dtype} would lose the imaginary part of {x.dtype}; use real(x) or abs(x).")
-    return astype_(x, dtype=CODES[dtype])
+    y, dtype = asarray(x), as_dtype(dtype)
+    if dtype is y.dtype and not copy:
+        return y
+    if y.dtype.kind == "c" and dtype.kind not in "cb":
+        raise TypeError(f"astype: {dtype} would lose the imaginary part of {y.dtype}; use real(x) or abs(x).")
+    return astype_(y, dtype=CODES[dtype])
 
 
 def positive(x: Any, /) -> Tensor:
@@ -867,9 +875,9 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     >>> tn.clip(tn.asarray([-1.0, 0.5, 3.0]), 0, 1).tolist()
     [0.0, 0.5, 1.0]
     """
-    x = asarray(x)
+    y = asarray(x)
     if min is not None:
-        x = where(less(x, min), min, x)
+        y = where(less(y, min), min, y)
     if max is not None:
-        x = where(greater(x, max), max, x)
-    return x
+        y = where(greater(y, max), max, y)
+    return y

@@ -17,6 +17,7 @@ from taenite._core import Size, Tensor
 from taenite.dtypes import bool_
 from taenite.ops.convert import asarray, normal_axis
 from taenite.ops.creation import zeros
+from taenite.ops.elementwise import where
 from taenite.ops.shape import broadcast, broadcast_shapes, reshape_, slice_, slice_update, transpose
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
@@ -39,6 +40,12 @@ def _set_at(x: Any, indices: Any, v: Any, *, axis: int) -> Any:
     out = x.copy()
     out[(slice(None),) * axis + (indices,)] = v
     return out
+
+
+def _is_last(indices: Any, *, sizes: Sizes) -> Any:
+    flat = (indices % sizes[0]).ravel().tolist()
+    last = [index not in flat[place + 1 :] for place, index in enumerate(flat)]
+    return numpy.array(last).reshape(indices.shape)
 
 
 def _add_along(g: Any, indices: Any, *, sizes: Sizes, axis: int) -> Any:
@@ -83,16 +90,37 @@ scatter_set = Record(
     adjoint=(
         lambda g, x, i, v, *, sizes, axis: scatter_set(g, i, zeros(v.shape, dtype=g.dtype), axis=axis),
         None,
-        lambda g, x, i, v, *, sizes, axis: take_(g, i, axis=axis),
+        lambda g, x, i, v, *, sizes, axis: _of_last(take_(g, i, axis=axis), i, x.shape[axis], axis),
     ),
     reference=_set_at,
-    samples=lambda: [Sample([_X, numpy.array([2, 0]), _X[:, :2] + 3], axis=1)],
+    samples=lambda: [
+        Sample([_X, numpy.array([2, 0]), _X[:, :2] + 3], axis=1),
+        Sample([_X, _I, _X[:, _I] + 3], axis=1),
+    ],
     errors=_raises(
         lambda: scatter_set(asarray(_X), asarray([0]), asarray(_X), axis=0),
         ValueError,
         "the values must have the shape",
     ),
 )
+is_last = Record(
+    "is_last",
+    derivative=NotDifferentiable("a truth value"),
+    reference=_is_last,
+    samples=lambda: [Sample([_I], sizes=(3,)), Sample([numpy.array(-1)], sizes=(2,))],
+    errors=_raises(lambda: is_last(asarray(_I), sizes=(2,)), IndexError, "index 2 is out of bounds"),
+)
+
+
+def _of_last(g: Tensor, indices: Tensor, size: Any, axis: int) -> Tensor:
+    """g, gathered along an axis, but 0 where a later one of the indices names the same place."""
+    if indices.ndim == 0:
+        return g
+    ones = (1,) * (g.ndim - axis - indices.ndim)
+    last = reshape_(is_last(indices, sizes=(size,)), sizes=(*indices.shape, *ones))
+    return where(last, g, zeros((), dtype=g.dtype))
+
+
 take_along_axis_ = Record(
     "take_along_axis",
     attrs=("axis",),

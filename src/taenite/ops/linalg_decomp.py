@@ -26,7 +26,7 @@ from taenite.ops.linalg_triangular import (
 )
 from taenite.ops.reductions import sum_
 from taenite.ops.shape import concatenate, diagonal_scatter, expand_dims, slice_axis, slice_scatter
-from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
+from taenite.primitive import Decomposition, ErrorInput, NotDifferentiable, Record, Sample
 
 
 def _columns(x: Tensor, start: Any, count: Any) -> Tensor:
@@ -239,7 +239,7 @@ def _svd_invariants(outputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return _squared(U), S, _squared(Vh), product
 
 
-svd_ = Record(
+svd_ = Decomposition(
     "svd",
     attrs=("full",),
     vjp=_svd_vjp,
@@ -288,7 +288,7 @@ def _eigh_invariants(outputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return w, _squared(V), dot(_scale_columns(V, w * w), V, adjoint_b=True)
 
 
-eigh_ = Record(
+eigh_ = Decomposition(
     "eigh",
     attrs=("lower",),
     vjp=_eigh_vjp,
@@ -364,7 +364,7 @@ def _qr_invariants(outputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
     return _columns(Q, 0, k), _rows(R, 0, k), _squared(Q)
 
 
-qr_ = Record(
+qr_ = Decomposition(
     "qr",
     attrs=("complete",),
     vjp=_qr_vjp,

@@ -13,7 +13,7 @@ from taenite.ops import linalg_samples
 from taenite.ops.convert import asarray
 from taenite.ops.linalg_triangular import Cotangents, Operands, dot, triangular
 from taenite.ops.shape import concatenate, slice_axis, tril_, triu_
-from taenite.primitive import ErrorInput, Record, Sample
+from taenite.primitive import Decomposition, ErrorInput, Record, Sample
 
 # ---- lu_factor: P A = L U, packed
 
@@ -90,7 +90,7 @@ def _lu_errors() -> list[ErrorInput]:
     ]
 
 
-lu_factor_ = Record(
+lu_factor_ = Decomposition(
     "lu_factor", attrs=("raises",), vjp=_lu_factor_vjp, samples=_lu_samples, errors=_lu_errors
 )
 permute_rows = Record(

@@ -19,8 +19,10 @@ KINDS = "fc"
 def noise(shape: tuple[int, ...], kind: str, seed: int = 11) -> Array:
     """Normal numbers, complex ones where ``kind`` is ``'c'``."""
     rng = numpy.random.default_rng(seed)
-    x = rng.standard_normal(shape)
-    return x + 1j * rng.standard_normal(shape) if kind == "c" else x
+    x: Array = rng.standard_normal(shape)
+    if kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return x
 
 
 def with_singular_values(shape: tuple[int, ...], kind: str) -> Array:
@@ -29,14 +31,16 @@ def with_singular_values(shape: tuple[int, ...], kind: str) -> Array:
     k = min(m, n)
     u = numpy.linalg.qr(noise((*batch, m, k), kind))[0]
     v = numpy.linalg.qr(noise((*batch, n, k), kind, seed=12))[0]
-    return (u * numpy.arange(1.0, k + 1)) @ numpy.swapaxes(v, -1, -2).conj()
+    a: Array = (u * numpy.arange(1.0, k + 1)) @ numpy.swapaxes(v, -1, -2).conj()
+    return a
 
 
 def with_eigenvalues(shape: tuple[int, ...], kind: str) -> Array:
     """Hermitian, with random vectors; the eigenvalues are -1, 0, 1, ..."""
     v = numpy.linalg.qr(noise(shape, kind))[0]
     h = (v * numpy.arange(-1.0, shape[-1] - 1)) @ numpy.swapaxes(v, -1, -2).conj()
-    return (h + numpy.swapaxes(h, -1, -2).conj()) / 2
+    hermitian: Array = (h + numpy.swapaxes(h, -1, -2).conj()) / 2
+    return hermitian
 
 
 def regular(shape: tuple[int, ...], kind: str) -> Array:

@@ -30,7 +30,7 @@ from taenite.ops.linalg_triangular import (
 )
 from taenite.ops.reductions import sum_
 from taenite.ops.shape import expand_dims, matrix_transpose
-from taenite.primitive import ErrorInput, Record, Sample
+from taenite.primitive import Decomposition, ErrorInput, Record, Sample
 
 
 def _at_matrices(x: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ def _solve_with_vjp(
     yield from (None, None, gb)
 
 
-solve_ = Record(
+solve_ = Decomposition(
     "solve",
     attrs=("raises",),
     vjp=_solve_vjp,
@@ -127,7 +127,7 @@ def _inv_with_vjp(
     yield from (None, None)
 
 
-inv_ = Record(
+inv_ = Decomposition(
     "inv",
     attrs=("raises",),
     vjp=_inv_vjp,
@@ -216,14 +216,14 @@ def _sandwich(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return dot(dot(a, matrix_transpose(b)), c)
 
 
-det_ = Record(
+det_ = Decomposition(
     "det",
     vjp=_det_vjp,
     reference=numpy.linalg.det,
     samples=_det_samples,
     errors=lambda: linalg_samples.not_square(det_),
 )
-slogdet_ = Record(
+slogdet_ = Decomposition(
     "slogdet",
     vjp=_slogdet_vjp,
     reference=numpy.linalg.slogdet,

@@ -15,7 +15,7 @@ from taenite.ops.contraction import dot_general
 from taenite.ops.convert import asarray
 from taenite.ops.elementwise import conj
 from taenite.ops.shape import expand_dims, matrix_transpose, tril_, triu_
-from taenite.primitive import ErrorInput, Record, Sample
+from taenite.primitive import Decomposition, ErrorInput, Record, Sample
 
 Cotangents = tuple[Any, ...]  # None where the cotangent is zero
 Operands = tuple[Tensor, ...]
@@ -262,7 +262,7 @@ def _positive_samples(prepare: Any, **attrs: Any) -> Iterator[Sample]:
         yield Sample(system, prepare=prepare, **attrs)
 
 
-cholesky_ = Record(
+cholesky_ = Decomposition(
     "cholesky",
     attrs=("upper", "raises"),
     vjp=_cholesky_vjp,
@@ -270,7 +270,7 @@ cholesky_ = Record(
     samples=_cholesky_samples,
     errors=lambda: _indefinite(lambda a: cholesky_(a, upper=0, raises=1)),
 )
-solve_pos = Record(
+solve_pos = Decomposition(
     "solve_pos",
     vjp=_solve_pos_vjp,
     reference=reference_solve,

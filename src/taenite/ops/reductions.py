@@ -35,7 +35,7 @@ def _keep(y: Tensor, shape: tuple[Any, ...], axes: tuple[int, ...]) -> Tensor:
     return reshape_(y, sizes=tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
 
-def _reduced(record: Record, x: Any, axis: Axis, keepdims: bool) -> Any:
+def _reduced(record: Record, x: Any, axis: Axis, keepdims: bool) -> Tensor:
     x = asarray(x)
     axes = _axes(axis, x.ndim, record.name)
     y = record(x, axes=axes)
@@ -412,8 +412,9 @@ def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     >>> tn.mean(tn.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [2.0, 3.0]
     """
-    x = _inexact(x)
-    return _reduced(sum_, x, axis, keepdims) / _count(x, _axes(axis, x.ndim, "mean"))
+    y = _inexact(x)
+    average: Tensor = _reduced(sum_, y, axis, keepdims) / _count(y, _axes(axis, y.ndim, "mean"))
+    return average
 
 
 def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:
@@ -422,10 +423,11 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> tn.var(tn.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
-    x = _inexact(x)
-    deviation = x - mean(x, axis, keepdims=True)
+    y = _inexact(x)
+    deviation = y - mean(y, axis, keepdims=True)
     squares = _reduced(sum_, real(deviation * conj(deviation)), axis, keepdims)
-    return squares / (_count(x, _axes(axis, x.ndim, "var")) - correction)
+    variance: Tensor = squares / (_count(y, _axes(axis, y.ndim, "var")) - correction)
+    return variance
 
 
 def std(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool = False) -> Tensor:

@@ -454,16 +454,16 @@ def roll(x: Any, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | N
     >>> tn.roll(tn.arange(4), 1).tolist()
     [3, 0, 1, 2]
     """
-    x = asarray(x)
+    y = asarray(x)
     if axis is None:
-        return reshape_(roll(flatten(x), shift, axis=0), sizes=x.shape)
+        return reshape_(roll(flatten(y), shift, axis=0), sizes=y.shape)
     axes = as_shape(axis)
     shifts = as_shape(shift) if not isinstance(shift, int) else (shift,) * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(f"roll: as many shifts as axes are needed, got {shift} and {axis}.")
     for by, along in zip(shifts, axes, strict=True):
-        x = _roll_axis(x, by, normal_axis(along, x.ndim, "roll"))
-    return x
+        y = _roll_axis(y, by, normal_axis(along, y.ndim, "roll"))
+    return y
 
 
 def _roll_axis(x: Tensor, shift: int, axis: int) -> Tensor:
