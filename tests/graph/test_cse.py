@@ -18,6 +18,16 @@ def test_cse_equal_calls_and_what_follows_from_them():
     assert_same(before, after)
 
 
+def test_cse_of_operands_in_the_other_order():
+    b = Builder()
+    x, y = b.input(3), b.input(3)
+    z, w = b.input(3, dtype=tn.complex128), b.input(3, dtype=tn.complex128)
+    before = b.graph(*[b.call("multiply", *pair) for pair in ((x, y), (y, x), (z, w), (w, z))])
+    after = apply(cse, before)
+    assert [i.inputs for i in after.instructions] == [(x, y), (z, w), (w, z)]
+    assert_same(before, after)
+
+
 def test_cse_compares_sizes_by_structure():
     b = Builder()
     x = b.input(3, 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from build import Builder, apply, assert_same, names
 
 import taenite as tn
@@ -64,12 +65,27 @@ def test_comparisons_group_with_what_they_choose():
     assert members(apply(group, before)) == [["greater", "sqrt", "where"]]
 
 
-def test_two_shapes_are_two_groups():
+@pytest.mark.parametrize("n", [4, 5])
+def test_what_nothing_links_are_two_groups(n):
+    """Of one shape while tracing, but not at other sizes."""
     b = Builder()
-    x, y = b.input(4), b.input(5)
+    x, y = b.input(4), b.input(n)
     results = [b.call(name, z) for name in ("exp", "sin") for z in (x, y)]
     after = apply(group, b.graph(*results))
     assert members(after) == [["exp", "sin"], ["exp", "sin"]]
+
+
+def test_a_later_link_makes_one_group():
+    b = Builder()
+    x, y = b.input(4), b.input(4)
+    before = b.graph(b.call("add", b.call("exp", x), b.call("sin", y)))
+    assert members(apply(group, before)) == [["exp", "sin", "add"]]
+
+
+def test_scalars_group():
+    b = Builder()
+    x, y = b.input(), b.input()
+    assert members(apply(group, b.graph(b.call("exp", x), b.call("sin", y)))) == [["exp", "sin"]]
 
 
 def test_effects_keep_their_order_and_their_place_behind_what_they_read():

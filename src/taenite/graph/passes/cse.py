@@ -15,6 +15,7 @@ from taenite.graph.primitives import EFFECTS
 from taenite.graph.rewrite import Sizes, rebuild, resolve, with_mask, with_sizes
 
 _SMALL = 8  # elements
+_COMMUTATIVE = ("add", "multiply")
 
 
 def run(graph: Graph) -> Graph:
@@ -26,7 +27,7 @@ def run(graph: Graph) -> Graph:
         i = resolve(i, renamed)
         if i.sizes:
             i = with_sizes(i, sizes.numbers(i.sizes))
-        at = written.setdefault(_key(i), len(kept))
+        at = written.setdefault(_key(graph, i), len(kept))
         if at == len(kept):
             kept.append(i)
             continue
@@ -37,10 +38,17 @@ def run(graph: Graph) -> Graph:
     return sizes.rebuild(kept)
 
 
-def _key(i: Instruction) -> Any:
+def _key(graph: Graph, i: Instruction) -> Any:
     """What equal calls agree in; those of effects, in everything."""
+    if i.primitive in _COMMUTATIVE and i.inputs[0] > i.inputs[1] and _is_real(graph, i):
+        return i.primitive, i.attrs, i.inputs[::-1], i.sizes
     call = (i.primitive, i.attrs, i.inputs, i.sizes)
     return (call, i.source) if i.primitive in EFFECTS else call
+
+
+def _is_real(graph: Graph, i: Instruction) -> bool:
+    """Complex products round differently in the other order."""
+    return graph.types[i.outputs[0]].dtype.kind != "c"
 
 
 def _equal_constants(graph: Graph) -> dict[int, int]:

@@ -1,9 +1,12 @@
 """Groups: elementwise instructions that follow each other, to be run tile by tile.
 
-Members have one shape; what they read from outside has it too, or is a scalar. A group may end in reductions
-of its values to scalars. To bring members together, an elementwise instruction moves past others, but past a
-few only: what it reads and what it makes would live longer. All other instructions keep their order, effects
-among them. A group is a permission: the executor runs its members one by one where layouts do not fit.
+Members have one shape, and what they read from outside has it too or is a scalar, at all sizes that the
+program serves: they are linked by operands that they share. A group may end in reductions of its values to
+scalars.
+
+To bring members together, an elementwise instruction moves past others, but past a few only: what it reads
+and what it makes would live longer. All other instructions keep their order, effects among them. A group is a
+permission: the executor runs its members one by one where layouts do not fit.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from taenite.graph.ir import Graph, Instruction
 from taenite.graph.primitives import ELEMENTWISE
 from taenite.graph.rewrite import dims_of_sizes
 
-Shape = tuple[int, ...]
 _DTYPES = frozenset((float32, float64, complex64, complex128, bool_))
+SCALAR = -1  # the key of members without axes
 _PATIENCE = 8  # instructions that do not move which a member may pass, either way
 
 
@@ -37,12 +40,12 @@ class _Schedule:
     runs with all others of its shape that can."""
 
     def __init__(self, graph: Graph) -> None:
-        self.keys = [_shape_of_member(graph, i) for i in graph.instructions]
+        self.keys = _keys(graph)
         self.needs, self.readers = _dependences(graph)
         self.endings = _endings(graph, self.keys, self.needs)
         self.position = self._positions()
         self.waiting = [len(needed) for needed in self.needs]
-        self.ready: dict[Shape, list[int]] = defaultdict(list)
+        self.ready: dict[int, list[int]] = defaultdict(list)
         self.placed = [False] * len(self.keys)
         self.order: list[int] = []
         self.groups: list[tuple[int, int]] = []
@@ -92,7 +95,7 @@ class _Schedule:
         self.placed[k] = True
         self.order.append(k)
 
-    def _place_group(self, key: Shape) -> None:
+    def _place_group(self, key: int) -> None:
         """Everything of that shape that is ready, or becomes so, and the reductions of it."""
         first, ready, endings = len(self.order), self.ready[key], []
         while ready and self.position[ready[0]] <= self.horizon:
@@ -124,19 +127,39 @@ class _Schedule:
         heappush(self.ready[key], k)
 
 
-def _shape_of_member(graph: Graph, i: Instruction) -> Shape | None:
-    """The shape, if the instruction may be a member of a group."""
+def _keys(graph: Graph) -> list[int | None]:
+    """For each possible member a register, the same one for those whose shapes are always the same."""
+    like: dict[int, int] = {}
+
+    def find(r: int) -> int:
+        while (other := like.get(r, r)) != r:
+            r, like[r] = other, like.get(other, other)
+        return r
+
+    found = []
+    for i in graph.instructions:
+        member = _is_member(graph, i)
+        found.append(i.outputs[0] if member else None)
+        if member:
+            root = find(i.outputs[0]) if graph.types[i.outputs[0]].shape else SCALAR
+            for r in i.inputs:
+                if graph.types[r].shape:
+                    like[find(r)] = root
+    return [None if r is None else find(r) if graph.types[r].shape else SCALAR for r in found]
+
+
+def _is_member(graph: Graph, i: Instruction) -> bool:
     if i.primitive not in ELEMENTWISE:
-        return None
+        return False
     types = graph.types
     out = types[i.outputs[0]]
     if out.dtype not in _DTYPES:
-        return None
+        return False
     for r in i.inputs:
         shape = types[r].shape
         if (shape and shape != out.shape) or types[r].dtype not in _DTYPES:
-            return None
-    return out.shape
+            return False
+    return True
 
 
 def _dependences(graph: Graph) -> tuple[list[set[int]], list[list[int]]]:
@@ -154,12 +177,12 @@ def _dependences(graph: Graph) -> tuple[list[set[int]], list[list[int]]]:
     return needs, readers
 
 
-def _endings(graph: Graph, keys: list[Shape | None], needs: list[set[int]]) -> set[int]:
+def _endings(graph: Graph, keys: list[int | None], needs: list[set[int]]) -> set[int]:
     """The reductions of a member's value to a scalar of its dtype."""
     found = set()
     for k, i in enumerate(graph.instructions):
-        if i.primitive in ("sum", "sum_to") and len(needs[k]) == 1 and keys[next(iter(needs[k]))]:
-            (x,), (y,) = i.inputs, i.outputs
-            if not graph.types[y].shape and graph.types[x].dtype is graph.types[y].dtype:
+        if i.primitive in ("sum", "sum_to") and len(needs[k]) == 1 and keys[next(iter(needs[k]))] is not None:
+            x, y = graph.types[i.inputs[0]], graph.types[i.outputs[0]]
+            if x.shape and not y.shape and x.dtype is y.dtype:
                 found.add(k)
     return found
