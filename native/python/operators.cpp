@@ -65,9 +65,19 @@ void write_number(PyObject* number, const Tensor& out) {
 
 bool is_operand(PyObject* o) { return unwrap(o) || is_weak(o) || is_array_like(o); }
 
+PyObject* whole_number(PyObject* o, nb::object& held) {
+  if (is_operand(o) || !PyIndex_Check(o)) return o;
+  held = nb::steal(PyNumber_Index(o));
+  return held.ptr();
+}
+
 PyObject* binary(const Primitive& p, PyObject* a, PyObject* b) noexcept {
   const Value *x = unwrap(a), *y = unwrap(b);
   if (x && y) return call(p, std::array{x, y});
+  nb::object whole_a, whole_b;  // sizes of a trace, and what else is an integer in all but name
+  a = whole_number(a, whole_a);
+  b = whole_number(b, whole_b);
+  if (!a || !b) return nullptr;
   if (!is_operand(a) || !is_operand(b)) Py_RETURN_NOTIMPLEMENTED;
   PyObject* operands[2] = {a, b};
   return call_elementwise(p, operands, 0);

@@ -5,9 +5,50 @@
 namespace tn {
 namespace {
 
+// The size as a number: from here on the trace serves this size only. Rules serve every size.
+nb::object number(const Size& s) {
+  if (!s.graph->of_user)
+    fail(ErrorKind::Tracing,
+         "a size of a traced value is not a number yet; use it in a shape, or compare it.");
+  compare(Guard::Relation::Eq, s, {s.value});
+  return nb::int_(s.value);
+}
+
+nb::object number_of(nb::handle h) {
+  return nb::isinstance<Size>(h) ? number(nb::cast<const Size&>(h)) : nb::borrow(h);
+}
+
+nb::object in_numbers(binaryfunc f, nb::handle a, nb::handle b) {
+  nb::object x = number_of(a), y = number_of(b);
+  nb::object out = nb::steal(f(x.ptr(), y.ptr()));
+  if (!out.is_valid()) throw nb::python_error();
+  return out;
+}
+
+bool is_whole(nb::handle h) { return nb::isinstance<Size>(h) || PyIndex_Check(h.ptr()); }
+
+constexpr binaryfunc kNumberOps[] = {nullptr,
+                                     nullptr,
+                                     nullptr,
+                                     PyNumber_Add,
+                                     PyNumber_Subtract,
+                                     PyNumber_Multiply,
+                                     PyNumber_FloorDivide,
+                                     PyNumber_Remainder};
+
 template <SizeExpr::Op op>
 nb::object arithmetic(nb::handle a, nb::handle b) {
+  if (!is_whole(a) || !is_whole(b) || unwrap(a) || unwrap(b))
+    return in_numbers(kNumberOps[static_cast<int>(op)], a, b);
   return size_to_python(combine(op, size_from_python(a), size_from_python(b)));
+}
+
+PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+
+template <binaryfunc f>
+void def_in_numbers(nb::class_<Size>& c, const char* name, const char* reflected) {
+  c.def(name, [](nb::handle a, nb::handle b) { return in_numbers(f, a, b); });
+  c.def(reflected, [](nb::handle a, nb::handle b) { return in_numbers(f, b, a); });
 }
 
 template <Guard::Relation r, bool flip = false, bool negate = false>
@@ -68,19 +109,13 @@ void bind_sizes(nb::module_& m) {
   c.def("__gt__", comparison<R::Lt, true>);
   c.def("__ge__", comparison<R::Le, true>);
   c.def("__repr__", [](const Size& s) { return text("Size(", s.value, ")"); });
-  c.def("__index__", [](const Size& s) -> int64_t {
-    if (!s.graph->of_user)
-      fail(ErrorKind::Tracing,
-           "a size of a traced value is not a number yet; use it in a shape, or compare it.");
-    compare(R::Eq, s, {s.value});  // the program is for this size only
-    return s.value;
-  });
-  c.def("__hash__", [](const Size& s) -> int64_t {
-    if (!s.graph->of_user)
-      fail(ErrorKind::Tracing, "a size of a traced value is not a number yet, and has no hash.");
-    compare(R::Eq, s, {s.value});
-    return s.value;
-  });
+  def_in_numbers<PyNumber_TrueDivide>(c, "__truediv__", "__rtruediv__");
+  def_in_numbers<power>(c, "__pow__", "__rpow__");
+  c.def("__neg__", [](const Size& s) { return size_to_python(combine(Op::Sub, {0}, s)); });
+  c.def("__index__", number);
+  c.def("__int__", number);
+  c.def("__float__", [](const Size& s) { return nb::cast<double>(number(s)); });
+  c.def("__hash__", [](const Size& s) { return nb::hash(number(s)); });
 }
 
 }  // namespace tn

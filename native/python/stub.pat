@@ -81,11 +81,17 @@
 
 # ---- Size, Function
 
-^taenite._core.Size.__(r?add|r?sub|r?mul|r?floordiv|r?mod)__$:
+^taenite._core.Size.__(r?add|r?sub|r?mul|r?floordiv|r?mod|r?truediv|r?pow)__$:
     def __\1__(self, other: Any, /) -> Any: ...
 
 ^taenite._core.Size.__(lt|le|gt|ge)__$:
     def __\1__(self, other: Any, /) -> bool: ...
+
+^taenite._core.Size.__(neg)__$:
+    def __\1__(self) -> Any: ...
+
+^taenite._core.Size.__(index|int|hash)__$:
+    def __\1__(self) -> int: ...
 
 ^taenite._core.Function$:
     class Function:

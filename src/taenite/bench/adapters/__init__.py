@@ -7,10 +7,10 @@ from importlib.util import find_spec
 
 from .base import Adapter
 
-REQUIRES = {"eager": "taenite", "numpy": "numpy", "jax": "jax", "torch": "torch"}
+REQUIRES = {"eager": "taenite", "compiled": "taenite", "numpy": "numpy", "jax": "jax", "torch": "torch"}
 """Every backend, in the order of the table, and the package that it needs."""
 
-OURS = ("eager",)
+OURS = ("eager", "compiled")
 """Backends of taenite itself; all others are peers."""
 
 
