@@ -325,29 +325,26 @@ nb::object run_variant(Variant& v, SmallVector<const Value*, 16>& in) {
 
 // The part of a compiled function that meets calls: positional tensors go straight to their program.
 struct Compiled {
-  std::vector<std::unique_ptr<Variants>> by_count;  // of positional tensors
+  std::vector<nb::object> by_count;  // Variants of so many positional tensors, or null
 
-  Compiled() = default;
-  Compiled(const Compiled&) = delete;
-
-  Variants& of(size_t n) {
+  nb::object of(size_t n) {
     if (by_count.size() <= n) by_count.resize(n + 1);
-    if (!by_count[n]) by_count[n] = std::make_unique<Variants>();
-    return *by_count[n];
+    if (!by_count[n].is_valid()) by_count[n] = nb::cast(new Variants, nb::rv_policy::take_ownership);
+    return by_count[n];
   }
 };
 
 // Null without an error: not for here.
 PyObject* call_directly(Compiled& c, PyObject* args) {
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
-  if (static_cast<size_t>(n) >= c.by_count.size() || !c.by_count[n]) return nullptr;
+  if (static_cast<size_t>(n) >= c.by_count.size() || !c.by_count[n].is_valid()) return nullptr;
   SmallVector<const Value*, 16> in;
   for (Py_ssize_t i = 0; i < n; ++i) {
     const Value* v = unwrap(PyTuple_GET_ITEM(args, i));
     if (!v || (v->box && graph_under(*v))) return nullptr;
     in.push_back(v);
   }
-  Variant* found = c.by_count[n]->find(in);
+  Variant* found = nb::inst_ptr<Variants>(c.by_count[n])->find(in);
   return found ? run_variant(*found, in).release().ptr() : nullptr;
 }
 
@@ -423,7 +420,7 @@ void bind_graph(nb::module_& m) {
       .def_ro("hits", &Variants::hits);
   nb::class_<Compiled>(m, "CompiledBase", nb::type_slots(compiled_slots), nb::dynamic_attr())
       .def(nb::init<>())
-      .def("variants_of", &Compiled::of, nb::arg("count"), nb::rv_policy::reference_internal)
+      .def("variants_of", &Compiled::of, nb::arg("count"))
       .def("forget", [](Compiled& c) { c.by_count.clear(); });
 }
 

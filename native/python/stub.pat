@@ -140,6 +140,9 @@
 ^taenite._core.Variants.run$:
     def run(self, operands: list[Tensor], /) -> Any: ...
 
+^taenite._core.CompiledBase.variants_of$:
+    def variants_of(self, count: int) -> Variants: ...
+
 ^taenite._core.CompiledBase.__call__$:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -17,7 +17,7 @@ from taenite._core import Tensor
 from taenite.errors import TracingError
 from taenite.graph import derive
 from taenite.graph.ir import Graph
-from taenite.graph.optimize import optimize
+from taenite.graph.passes import optimize
 from taenite.graph.program import PreparedCall, Program
 from taenite.graph.trace import tracing
 from taenite.ops.convert import asarray

@@ -15,7 +15,7 @@ from typing import Any
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import ABSENT, Graph, Instruction, SizeExpr
-from taenite.graph.optimize import optimize
+from taenite.graph.passes import group, optimize
 from taenite.graph.trace import tracing
 
 
@@ -33,6 +33,7 @@ def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tu
         joint = tracer.graph([*outputs, *gradients])
     n_out = len(primal.outputs)
     forward, backward, n_residuals = split(optimize(joint), len(likes), n_out)
+    forward, backward = group.run(forward), group.run(backward)
     return _core.executable(joint, forward), _core.executable(backward, backward), n_residuals
 
 
@@ -102,6 +103,7 @@ def split(joint: Graph, n_operands: int, n_out: int) -> tuple[Graph, Graph, int]
         instructions=tuple(before),
         outputs=(*joint.outputs[:n_out], *residuals),
         guards=(),
+        groups=(),
     )
     forward = _drop_cotangents(forward, n_operands, joint.n_inputs)
     return forward, _backward(joint, after, residuals, n_operands, gradients), len(residuals)
@@ -166,6 +168,7 @@ def _backward(
         instructions=tuple(after),
         outputs=tuple(gradients),
         guards=(),
+        groups=(),
     )
     return renumber(whole, number)
 

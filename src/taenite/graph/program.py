@@ -10,6 +10,7 @@ from typing import Any
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph
+from taenite.graph.show import show
 from taenite.ops.convert import asarray
 from taenite.tree import flatten, unflatten
 
@@ -47,6 +48,9 @@ class Program:
     def unflatten(self, outputs: Sequence[Tensor]) -> Any:
         """The tree of the outputs."""
         return unflatten(self.structure, list(outputs))
+
+    def __str__(self) -> str:
+        return f"{self.name}: {show(self.graph)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Program, (self.name, self.traced, self.graph, self.structure)
