@@ -1,3 +1,4 @@
+import gc
 import io
 import json
 
@@ -49,6 +50,7 @@ def test_numpy_row_from_setup_to_release(fixture_path, tmp_path):
     assert len(sampled["wall_ns"]) == len(sampled["cpu_ns"]) == 3
     assert sum(released["thread_masks"].values()) >= 1
     assert refused["failed"] == "error" and "no row is prepared" in refused["message"]
+    assert gc.get_freeze_count() == 0
     with np.load(outputs) as file:
         row.case.oracle(load_fixture(tmp_path / "fixture.npz"))("primal", [file["arr_0"]])
 

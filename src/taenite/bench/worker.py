@@ -142,9 +142,12 @@ def answer(worker: Worker, line: str) -> Reply:
 
 def serve(worker: Worker, requests: IO[str], replies: IO[str]) -> None:
     """Answer until the other end closes."""
-    for line in requests:
-        replies.write(json.dumps(answer(worker, line)) + "\n")
-        replies.flush()
+    try:
+        for line in requests:
+            replies.write(json.dumps(answer(worker, line)) + "\n")
+            replies.flush()
+    finally:
+        worker.settled.undo()
 
 
 def private_stdout() -> IO[str]:
