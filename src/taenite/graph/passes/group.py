@@ -53,7 +53,7 @@ class _Schedule:
         self.horizon = _PATIENCE
         for k in self.unplaced:
             if not self.waiting[k]:
-                self._make_ready(k)
+                self._note_ready(k)
 
     def _positions(self) -> list[int]:
         """How many fixed instructions are before each."""
@@ -72,16 +72,18 @@ class _Schedule:
             self._place_with_needs(k)
 
     def _place_with_needs(self, k: int) -> None:
-        stack = [(k, iter(self.needs[k]))]
+        """Depth first, without recursion: chains are long."""
+        stack = [] if self.placed[k] else [(k, iter(self.needs[k]))]
         while stack:
             top, needs = stack[-1]
-            missing = next((j for j in needs if not self.placed[j]), None)
-            if missing is not None:
-                stack.append((missing, iter(self.needs[missing])))
-                continue
-            stack.pop()
-            if not self.placed[top]:
-                self._place(top)
+            for j in needs:
+                if not self.placed[j]:
+                    stack.append((j, iter(self.needs[j])))
+                    break
+            else:
+                stack.pop()
+                if not self.placed[top]:
+                    self._place(top)
 
     def _place(self, k: int) -> None:
         key = self.keys[k]
@@ -117,14 +119,13 @@ class _Schedule:
             if self.waiting[j] == 0:
                 if j in self.endings:
                     endings.append(j)
-                elif self.keys[j] is not None:
-                    self._make_ready(j)
+                else:
+                    self._note_ready(j)
         return endings
 
-    def _make_ready(self, k: int) -> None:
-        key = self.keys[k]
-        assert key is not None
-        heappush(self.ready[key], k)
+    def _note_ready(self, k: int) -> None:
+        if (key := self.keys[k]) is not None:
+            heappush(self.ready[key], k)
 
 
 def _keys(graph: Graph) -> list[int | None]:
@@ -132,20 +133,23 @@ def _keys(graph: Graph) -> list[int | None]:
     like: dict[int, int] = {}
 
     def find(r: int) -> int:
-        while (other := like.get(r, r)) != r:
-            r, like[r] = other, like.get(other, other)
-        return r
+        root = r
+        while root in like:
+            root = like[root]
+        if root != r:
+            like[r] = root
+        return root
 
-    found = []
+    found: list[int | None] = []
     for i in graph.instructions:
-        member = _is_member(graph, i)
-        found.append(i.outputs[0] if member else None)
-        if member:
-            root = find(i.outputs[0]) if graph.types[i.outputs[0]].shape else SCALAR
-            for r in i.inputs:
-                if graph.types[r].shape:
-                    like[find(r)] = root
-    return [None if r is None else find(r) if graph.types[r].shape else SCALAR for r in found]
+        key = None
+        if _is_member(graph, i):
+            key, *others = {find(r) for r in i.inputs if graph.types[r].shape} or (SCALAR,)
+            like.update(dict.fromkeys(others, key))
+            if key != SCALAR:
+                like[i.outputs[0]] = key
+        found.append(key)
+    return [None if key is None else find(key) for key in found]
 
 
 def _is_member(graph: Graph, i: Instruction) -> bool:
@@ -169,9 +173,10 @@ def _dependences(graph: Graph) -> tuple[list[set[int]], list[list[int]]]:
     needs: list[set[int]] = []
     readers: list[list[int]] = [[] for _ in graph.instructions]
     for k, i in enumerate(graph.instructions):
-        read = set(i.inputs).union(*[dims[s] for s in i.sizes])
-        needs.append({makers[r] for r in read if r in makers})
-        for j in needs[k]:
+        read = set(i.inputs).union(*[dims[s] for s in i.sizes]) if i.sizes else i.inputs
+        needed = {makers[r] for r in read if r in makers}
+        needs.append(needed)
+        for j in needed:
             readers[j].append(k)
         makers.update(dict.fromkeys(i.outputs, k))
     return needs, readers
