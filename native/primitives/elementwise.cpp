@@ -2,7 +2,9 @@
 // numbers.
 #include "kernels/elementwise.h"
 
-#include "primitives/primitive.h"
+#include <vector>
+
+#include "primitives/tile_kernels.h"
 
 namespace tn {
 namespace {
@@ -78,23 +80,57 @@ void where_infer(const Call& c, Meta* out) { out[0] = meta(where_kernel_of(c), c
 void astype_kernel(const Call& c, Tensor* out) { out[0] = elementwise::cast(*c.in[0], dtype_attr(c)); }
 void astype_infer(const Call& c, Meta* out) { out[0] = {dtype_attr(c), c.in[0]->shape()}; }
 
+// ---- the tile kernel for given dtypes
+
+using KernelFor = Kernel (*)(const Attrs&, std::span<const DType>);
+
+template <UnaryOp op>
+Kernel unary_for(const Attrs&, std::span<const DType> t) {
+  return is_identity(op, t[0]) ? elementwise::cast_kernel(t[0], t[0]) : elementwise::kernel(op, t[0]);
+}
+template <auto op>
+Kernel binary_for(const Attrs&, std::span<const DType> t) {
+  return elementwise::kernel(op, t[0], t[1]);
+}
+Kernel where_for(const Attrs&, std::span<const DType> t) {
+  return elementwise::where_kernel(t[0], t[1], t[2]);
+}
+Kernel astype_for(const Attrs& attrs, std::span<const DType> t) {
+  return elementwise::cast_kernel(t[0], static_cast<DType>(attrs.scalar(0)));
+}
+
+// By id of the primitive; null where it is not elementwise.
+std::vector<KernelFor> kernel_for;
+
+void add(const Primitive& p, KernelFor kernel) {
+  kernel_for.resize(register_primitive(p).id + 1);
+  kernel_for.back() = kernel;
+}
+
 }  // namespace
+
+std::optional<Kernel> tile_kernel(const Primitive& p, const Attrs& attrs, std::span<const DType> dtypes) {
+  if (!p.is(kElementwise)) return std::nullopt;
+  return kernel_for[p.id](attrs, dtypes);
+}
 
 void register_elementwise() {
 #define TN_REGISTER_UNARY(op) \
-  register_primitive({#op, 1, 1, unary_infer<UnaryOp::op>, unary_kernel<UnaryOp::op>, kElementwise});
-#define TN_REGISTER_BINARY(op) \
-  register_primitive({#op, 2, 1, binary_infer<BinaryOp::op>, binary_kernel<BinaryOp::op>, kElementwise});
-#define TN_REGISTER_COMPARE(op) \
-  register_primitive({#op, 2, 1, binary_infer<CompareOp::op>, binary_kernel<CompareOp::op>, kElementwise});
+  add({#op, 1, 1, unary_infer<UnaryOp::op>, unary_kernel<UnaryOp::op>, kElementwise}, unary_for<UnaryOp::op>);
+#define TN_REGISTER_BINARY(op)                                                            \
+  add({#op, 2, 1, binary_infer<BinaryOp::op>, binary_kernel<BinaryOp::op>, kElementwise}, \
+      binary_for<BinaryOp::op>);
+#define TN_REGISTER_COMPARE(op)                                                             \
+  add({#op, 2, 1, binary_infer<CompareOp::op>, binary_kernel<CompareOp::op>, kElementwise}, \
+      binary_for<CompareOp::op>);
   TN_UNARY_OPS(TN_REGISTER_UNARY)
   TN_BINARY_OPS(TN_REGISTER_BINARY)
   TN_COMPARE_OPS(TN_REGISTER_COMPARE)
 #undef TN_REGISTER_UNARY
 #undef TN_REGISTER_BINARY
 #undef TN_REGISTER_COMPARE
-  register_primitive({"where", 3, 1, where_infer, where_kernel, kElementwise});
-  register_primitive({"astype", 1, 1, astype_infer, astype_kernel, kElementwise});
+  add({"where", 3, 1, where_infer, where_kernel, kElementwise}, where_for);
+  add({"astype", 1, 1, astype_infer, astype_kernel, kElementwise}, astype_for);
 }
 
 }  // namespace tn

@@ -1,7 +1,9 @@
 // Reductions: attrs are the axes (sorted, non-negative), which the result drops.
+#include <cstring>
+
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
-#include "primitives/primitive.h"
+#include "primitives/tile_kernels.h"
 
 namespace tn {
 namespace {
@@ -53,6 +55,12 @@ void shift_kernel(const Call& c, Tensor* out) {
 }
 
 }  // namespace
+
+std::optional<ReduceOp> reduction_of(const Primitive& p) {
+  for (int i = 0; i < kReduceOps; ++i)
+    if (std::strcmp(p.name, name(static_cast<ReduceOp>(i))) == 0) return static_cast<ReduceOp>(i);
+  return std::nullopt;
+}
 
 void register_reductions() {
 #define TN_REGISTER(op) \

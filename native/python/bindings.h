@@ -17,6 +17,7 @@ void bind_dlpack(nb::module_& m);
 void bind_primitives(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_kernels(nb::module_& m);
+void bind_tiles(nb::module_& m);
 void bind_providers(nb::module_& m);
 void bind_sizes(nb::module_& m);
 void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m);

@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
   tn::bind_kernels(m);
   tn::bind_providers(m);
   tn::bind_primitives(m);
+  tn::bind_tiles(m);
   tn::bind_functions(m);
   tn::bind_graph(m);
 }
