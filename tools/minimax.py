@@ -96,6 +96,7 @@ LN2 = mpmath.log(2)
 ZERO, ONE, HALF = mpf(0), mpf(1), mpf(1) / 2
 ERFC_CENTRE = mpf(4)
 TINY = mpf(2) ** -70
+TANH_HIGH = mpf("0.2575")
 S_LOG = (mpmath.sqrt(2) - 1) / (mpmath.sqrt(2) + 1)
 
 
@@ -111,9 +112,9 @@ def square(x: mpf) -> mpf:
     return x * x + mpf(2) ** -12
 
 
-def odd(f: Function, high: mpf, degree: int, slope: mpf = ONE) -> Problem:
+def odd(f: Function, high: mpf, degree: int, slope: mpf = ONE, bits: int = 53) -> Problem:
     """(f(x) - slope x) / x^3 in x^2, for odd f on [0, high]."""
-    return Problem(in_square(tail(f, [ZERO, slope], 3)), TINY, high**2, degree, linear)
+    return Problem(in_square(tail(f, [ZERO, slope], 3)), TINY, high**2, degree, linear, bits)
 
 
 def scaled_erfc(t: mpf) -> mpf:
@@ -135,6 +136,8 @@ def problems() -> dict[str, Problem]:
     cos_tail = in_square(tail(mpmath.cos, [ONE, ZERO, -HALF], 4))
     log_tail = in_square(tail(log_ratio, [ZERO, mpf(2), ZERO, mpf(2) / 3], 5))
     half_cubic = tail(mpmath.exp, [ONE, ONE, HALF], 3)
+    log_cubic = tail(lambda f: mpmath.log(1 + f), [ZERO, ONE, -HALF], 3)
+    log_low, log_high = mpmath.sqrt(HALF) - 1, mpmath.sqrt(2) - 1
 
     def expm1_tail(x: mpf) -> mpf:
         return 2 * half_cubic(x)
@@ -146,7 +149,7 @@ def problems() -> dict[str, Problem]:
         "log_pair": Problem(log_tail, TINY, S_LOG**2 * mpf("1.001"), 6, square),
         "sin": odd(mpmath.sin, quarter_pi, 5),
         "cos": Problem(cos_tail, TINY, quarter_pi**2, 5, square),
-        "tanh": odd(mpmath.tanh, mpf("0.256"), 6),
+        "tanh": odd(mpmath.tanh, TANH_HIGH, 6),
         "atan": odd(mpmath.atan, mpmath.tan(mpmath.pi / 8) * mpf("1.001"), 10),
         "erf": Problem(in_square(tail(mpmath.erf, [ZERO, ONE], 1)), TINY, mpf("1.002"), 11, constant),
         "erfc": Problem(scaled_erfc, erfc_variable(mpf("0.49")), erfc_variable(mpf(28)), 22, constant),
@@ -154,6 +157,9 @@ def problems() -> dict[str, Problem]:
         "single log": odd(log_ratio, S_LOG, 3, mpf(2)),
         "single sin": odd(mpmath.sin, quarter_pi, 3),
         "single cos": Problem(cos_tail, TINY, quarter_pi**2, 2, square),
+        "narrow exp": Problem(tail(mpmath.exp, [ONE, ONE], 2), -half_ln2, half_ln2, 4, square, 24),
+        "narrow log": Problem(log_cubic, log_low, log_high, 7, square, 24),
+        "narrow tanh": odd(mpmath.tanh, TANH_HIGH, 2, bits=24),
         "asin": odd(mpmath.asin, HALF * mpf("1.001"), 12),
     }
 

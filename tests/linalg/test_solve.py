@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 
 import taenite as tn
+from taenite import _core
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 SHAPES = [
@@ -463,16 +464,35 @@ def test_slogdet_and_inv_factor_once():
 # ---- every SIMD target computes stacks of small matrices
 
 
+@pytest.fixture
+def simd_target(request):
+    selected = _core.simd_target()
+    assert _core.select_simd_target(request.param)
+    yield request.param
+    _core.select_simd_target(selected)
+
+
+@pytest.mark.parametrize("simd_target", _core.simd_targets(), indirect=True)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", range(1, 17))
-def test_small_stacks(n):
-    for dtype in ("float32", "float64"):
-        for count in (4, 7, 33):
-            a = noise((count, n, n), dtype, n) + np.eye(n, dtype=dtype)
-            unit, condition = np.finfo(dtype).eps, np.linalg.cond(a.astype(float))[:, None, None]
-            y = np.asarray(tn.linalg.inv(a))
-            assert np.all(np.abs(a @ y - np.eye(n)) <= 50 * n * unit * condition)
-            b = noise((count, n, 3), dtype, 1)
-            for order, op in ((a, a), (np.swapaxes(a, -1, -2), np.swapaxes(a, -1, -2))):
-                x = np.asarray(tn.linalg.solve(order, b))
-                scale = np.abs(op).sum(-1).max() * np.abs(x).max((-1, -2), keepdims=True)
-                assert np.all(np.abs(op @ x - b) <= 50 * n * unit * scale)
+def test_small_stacks(n, dtype, simd_target):
+    for count in (4, 7, 33):
+        a = noise((count, n, n), dtype, n) + np.eye(n, dtype=dtype)
+        unit, condition = np.finfo(dtype).eps, np.linalg.cond(a.astype(float))[:, None, None]
+        y = np.asarray(tn.linalg.inv(a))
+        assert np.all(np.abs(a @ y - np.eye(n)) <= 50 * n * unit * condition)
+        b = noise((count, n, 3), dtype, 1)
+        for order, op in ((a, a), (np.swapaxes(a, -1, -2), np.swapaxes(a, -1, -2))):
+            x = np.asarray(tn.linalg.solve(order, b))
+            scale = np.abs(op).sum(-1).max() * np.abs(x).max((-1, -2), keepdims=True)
+            assert np.all(np.abs(op @ x - b) <= 50 * n * unit * scale)
+
+
+@pytest.mark.parametrize("simd_target", _core.simd_targets(), indirect=True)
+@pytest.mark.parametrize("n", [2, 5, 8, 16])
+def test_small_stacks_need_no_lapack(n, simd_target):
+    a = regular((33, n, n), "float64")
+    with tn.observe() as calls:
+        tn.linalg.inv(a)
+        tn.linalg.solve(a, a)
+    assert not {"getrf", "getri", "getrs", "gesv"} & {name for name, count in calls.counts.items() if count}

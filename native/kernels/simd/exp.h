@@ -157,40 +157,52 @@ TN_INLINE V cosh(V x) {
   return y;
 }
 
-// (tanh(r) - r) / r^3 in r^2, |r| <= 0.256
-constexpr double kTanhTail[] = {-0x1.555555555552dp-2, 0x1.111111110393ep-3,  -0x1.ba1ba196a4fd9p-5,
-                                0x1.664f34852bc53p-6,  -0x1.226873519c8d2p-7, 0x1.d50b8763d08a3p-9,
-                                -0x1.5944b82f7a8abp-10};
+// (tanh(r) - r) / r^3 in r^2, |r| <= 0.2575
+constexpr double kTanhTail[] = {-0x1.5555555555529p-2, 0x1.11111111028e6p-3,  -0x1.ba1ba1947636dp-5,
+                                0x1.664f338deb840p-6,  -0x1.22683ed97ca9ep-7, 0x1.d500eae432d0cp-9,
+                                -0x1.58db9528e71ecp-10};
 
-// a = k ln(2)/2 + r and s = 2^-k give tanh a = ((1 - s) + t (1 + s)) / ((1 + s) + t (1 - s)), t = tanh(r).
-// Rounding k down past 0.255 keeps the rounding error of r small beside the result; k = 0 passes t through.
-// The quotient is cut to 24 bits, so that its remainder is exact from 1 - s, 1 + s and t: numerator and
-// denominator need no low parts.
+// a = k ln(2)/2 + r and w = 2^(k - 1); k = 0 up to a = 0.2565, so that r is never large beside tanh a.
 template <class V>
-TN_INLINE V tanh_of_size(V a, bool keep_low) {
-  const Rounded<V> k = round_small(fma(a, 2 * kLog2E, -0.2369));
-  const V r = fma(k.value, -kLn2Low / 2, fma(k.value, -kLn2High / 2, a)), z = r * r;
-  const V t = fma(r * z, polynomial(z, kTanhTail), r);
-  const V s = power_of_two<V>(-k.bits), minus = 1.0 - s, plus = 1.0 + s;
-  const V inverse = 1.0 / fma(t, minus, plus);
-  const V q = (V)((Mask<V>)(fma(t, plus, minus) * inverse) & ~Scalar<Mask<V>>(0x1fffffff));
-  V remainder = fma(t, fma(-q, minus, plus), fma(-q, plus, minus));
-  if (keep_low)
-    remainder += ((1.0 - minus) - s) - q * ((1.0 - plus) + s);  // what 1 - s and 1 + s lost when k > 52
-  return fma(remainder, inverse, q);
+struct HalfLogs {
+  V k, w;
+};
+
+// 0 <= a < 40. An addition leaves k and the exponent field of w above eight bits of fraction, which are cut.
+template <class V>
+TN_INLINE HalfLogs<V> split_half_logs(V a) {
+  using S = Scalar<V>;
+  constexpr int cut = 8, exponent_of_half = sizeof(S) == 8 ? 1022 : 126;
+  constexpr S rounder = kRounder<V> / (1 << cut) + exponent_of_half;
+  const V sum = fma(a, S(2 * kLog2E), rounder + S(66) / (1 << cut));
+  const Mask<V> bits = (Mask<V>)sum & ~Scalar<Mask<V>>((1 << cut) - 1);
+  return {(V)bits - rounder, (V)(bits << (kFractionBits<V> - cut))};
 }
 
+// tanh a = ((w - 1/2) + t (w + 1/2)) / d with d = (w + 1/2) + t (w - 1/2), t = tanh(r). The numerator is
+// d - 1 + t, where d - 1 is exact: rounding d moves both, and the quotient y by (1 - y) / d of that only.
+// k = 0 gives t / 1.
 template <class V>
-TN_COLD V tanh_saturated(V a) {
-  return tanh_of_size(select<V>(a > 20.0, splat<V>(20), a), true);
+TN_INLINE V tanh_of_parts(V t, V w) {
+  using S = Scalar<V>;
+  const V d = fma(t, w - S(0.5), w + S(0.5));
+  return ((d - S(1)) + t) / d;
+}
+
+// a - k ln(2)/2, one rounding of the product with FMA; k * high is exact.
+template <class V>
+TN_INLINE V minus_half_logs(V a, V k, Scalar<V> ln2, Scalar<V> high, Scalar<V> low) {
+  if constexpr (kHasFma) return fma(k, -ln2 / 2, a);
+  return fma(k, -low / 2, fma(k, -high / 2, a));
 }
 
 template <class V>
 TN_INLINE V tanh(V x) {
-  const V a = abs(x);
-  if (any(~(a < 18.0))) [[unlikely]]
-    return copy_sign(tanh_saturated(a), x);
-  return flip_sign(tanh_of_size(a, false), x);
+  const V a = at_most(abs(x), 20.0);
+  const HalfLogs<V> e = split_half_logs(a);
+  const V r = minus_half_logs<V>(a, e.k, kLn2, kLn2High, kLn2Low), z = r * r;
+  const V y = tanh_of_parts(fma(r * z, polynomial(z, kTanhTail), r), e.w);
+  return flip_sign(y, x);
 }
 
 }  // namespace

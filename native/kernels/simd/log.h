@@ -2,6 +2,8 @@
 // / (2 + f).
 #pragma once
 
+#include <type_traits>
+
 #include "native/kernels/simd/exp.h"
 
 namespace tn {
@@ -49,9 +51,9 @@ TN_INLINE V log_limits(V x, V y) {
 
 template <class V>
 TN_INLINE bool any_not_positive_normal(V x) {
-  using U = Vector<uint64_t>;
-  constexpr uint64_t smallest_normal = 0x0010000000000000, range = 0x7fe0000000000000;
-  return any((U)x - smallest_normal >= range);
+  using U = std::conditional_t<sizeof(Scalar<V>) == 8, uint64_t, uint32_t>;
+  constexpr U smallest_normal = U(1) << kFractionBits<V>, infinity = (U(kSignBit<V>) - smallest_normal);
+  return any((Vector<U>)x - smallest_normal >= infinity - smallest_normal);
 }
 
 // log of the special lanes by scaling subnormals; `log_normal(x, k0)` is log(x) + k0 ln 2 (or its base's

@@ -1,19 +1,11 @@
 // The table's real vector math: float64 functions of one register, and float32 through float64.
 #include "native/kernels/simd/divmod.h"
 #include "native/kernels/simd/erf.h"
-#include "native/kernels/simd/exp.h"
-#include "native/kernels/simd/log.h"
+#include "native/kernels/simd/narrow.h"
 #include "native/kernels/simd/power.h"
-#include "native/kernels/simd/single.h"
-#include "native/kernels/simd/trig.h"
 
 namespace tn {
 namespace {
-
-// float32 elements pass through float64 lanes: one rounding of an accurate result.
-using HalfF32 = VectorOf<float, kVectorBytes / 2>::type;
-TN_INLINE F64 widen(HalfF32 x) { return __builtin_convertvector(x, F64); }
-TN_INLINE HalfF32 narrow(F64 x) { return __builtin_convertvector(x, HalfF32); }
 
 template <class Fn>
 void unary_f64(const void* x, void* y, size_t n) {
@@ -25,6 +17,7 @@ void unary_f64(const void* x, void* y, size_t n) {
   if (i < n) store_some(out + i, Fn::of(load_some<F64>(in + i, n - i)), n - i);
 }
 
+// float32 elements pass through float64 lanes: one rounding of an accurate result.
 template <class Fn>
 void unary_f32_wide(const void* x, void* y, size_t n) {
   constexpr size_t L = kLanes<HalfF32>;
@@ -75,16 +68,16 @@ TN_FUNCTION(Acosh, acosh(x))
 TN_FUNCTION(Atanh, atanh(x))
 TN_FUNCTION(Erf, erf(x))
 TN_FUNCTION(Erfc, erfc(x))
-TN_FUNCTION(SingleExp, single_exp(x))
+TN_FUNCTION(NarrowExp, narrow_exp(x))
+TN_FUNCTION(NarrowLog, narrow_log(x))
+TN_FUNCTION(NarrowTanh, narrow_tanh(x))
 TN_FUNCTION(SingleExp2, single_exp2(x))
 TN_FUNCTION(SingleExpm1, single_expm1(x))
-TN_FUNCTION(SingleLog, single_log(x))
 TN_FUNCTION(SingleLog2, single_log(x, kBase2.scale_hi))
 TN_FUNCTION(SingleLog10, single_log(x, kBase10.scale_hi))
 TN_FUNCTION(SingleLog1p, single_log1p(x))
 TN_FUNCTION(SingleSin, single_sin(x))
 TN_FUNCTION(SingleCos, single_cos(x))
-TN_FUNCTION(SingleTanh, single_tanh(x))
 TN_FUNCTION(Floor, floor(x))
 TN_FUNCTION(Ceil, ceil(x))
 TN_FUNCTION(Trunc, trunc(x))
@@ -168,6 +161,11 @@ void set_wide(KernelTable& table, UnaryOp op) {
 }
 
 template <class FnF32, class FnF64>
+void set_narrow(KernelTable& table, UnaryOp op) {
+  set(table, op, unary_f32<FnF32>, unary_f64<FnF64>);
+}
+
+template <class FnF32, class FnF64>
 void set_single(KernelTable& table, UnaryOp op) {
   set(table, op, unary_f32_wide<FnF32>, unary_f64<FnF64>);
 }
@@ -181,11 +179,11 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_direct<Ceil>(table, UnaryOp::ceil);
   set_direct<Trunc>(table, UnaryOp::trunc);
   set_direct<Round>(table, UnaryOp::round);
-  set_single<SingleExp, Exp>(table, UnaryOp::exp);
-  set_single<SingleLog, Log>(table, UnaryOp::log);
+  set_narrow<NarrowExp, Exp>(table, UnaryOp::exp);
+  set_narrow<NarrowLog, Log>(table, UnaryOp::log);
   set_single<SingleSin, Sin>(table, UnaryOp::sin);
   set_single<SingleCos, Cos>(table, UnaryOp::cos);
-  set_single<SingleTanh, Tanh>(table, UnaryOp::tanh);
+  set_narrow<NarrowTanh, Tanh>(table, UnaryOp::tanh);
   set_single<SingleExp2, Exp2>(table, UnaryOp::exp2);
   set_single<SingleExpm1, Expm1>(table, UnaryOp::expm1);
   set_single<SingleLog2, Log2>(table, UnaryOp::log2);

@@ -53,14 +53,6 @@ TN_INLINE V single_expm1(V x) {
   return copy_sign(fma(e.scale, e.p, e.scale - 1.0), x);
 }
 
-// -E / (E + 2) with E = e^(-2 |x|) - 1
-template <class V>
-TN_INLINE V single_tanh(V x) {
-  const ExpParts<V> e = single_exp_parts(clamp(-2.0 * abs(x), -60, 0));
-  const V m = fma(e.scale, e.p, e.scale - 1.0);
-  return copy_sign(m / (m + 2.0), x);
-}
-
 // log(x) + low, in units of the logarithm of `base`, given as 1 / ln(base).
 template <class V>
 TN_INLINE V single_log_normal(V x, V low, double scale) {

@@ -166,6 +166,23 @@ TN_INLINE V sqrt(V x) {
   return x;
 }
 
+// The smaller of x and a limit, one instruction; NaN stays.
+template <class V>
+TN_INLINE V at_most(V x, Scalar<V> limit) {
+  const V bound = splat<V>(limit);
+#if defined(__AVX512F__)
+  if constexpr (sizeof(V) == 64 && sizeof(Scalar<V>) == 8)
+    return (V)_mm512_min_pd((__m512d)bound, (__m512d)x);
+  if constexpr (sizeof(V) == 64 && sizeof(Scalar<V>) == 4) return (V)_mm512_min_ps((__m512)bound, (__m512)x);
+#endif
+#if defined(__AVX2__)
+  if constexpr (sizeof(V) == 32 && sizeof(Scalar<V>) == 8)
+    return (V)_mm256_min_pd((__m256d)bound, (__m256d)x);
+  if constexpr (sizeof(V) == 32 && sizeof(Scalar<V>) == 4) return (V)_mm256_min_ps((__m256)bound, (__m256)x);
+#endif
+  return select<V>(bound < x, bound, x);
+}
+
 // Adding 1.5 * 2^fraction_bits leaves a number of the size of an integer with its rounded value in the low
 // bits.
 template <class V>
@@ -245,6 +262,8 @@ TN_INLINE V estrin(V x, const Scalar<V>* c) {
     return splat<V>(c[0]);
   else if constexpr (N == 2)
     return fma(x, splat<V>(c[1]), splat<V>(c[0]));
+  else if constexpr (N == 3)
+    return fma(x, fma(x, splat<V>(c[2]), splat<V>(c[1])), splat<V>(c[0]));
   else {
     constexpr int half = largest_power_below(N);
     return fma(power<half>(x), estrin<N - half>(x, c + half), estrin<half>(x, c));
