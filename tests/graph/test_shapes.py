@@ -79,10 +79,16 @@ def test_shapes_of_guards():
     assert after.sizes[after.guards[0].lhs].a == x
 
 
+def whole(b, x):
+    """The sizes of a slice of everything."""
+    return [s for n in b.dims(x) for s in (b.size(0), n, b.size(1))]
+
+
 UNCHANGED = {
     "reshape": lambda b, x: b.call("reshape", x, sizes=b.dims(x)),
     "broadcast": lambda b, x: b.call("broadcast_in_dim", x, sizes=b.dims(x), axes=(0, 1)),
     "sum_to": lambda b, x: b.call("sum_to", x, sizes=b.dims(x)),
+    "slice": lambda b, x: b.call("slice", x, sizes=whole(b, x), drop=()),
     "of the same shape": lambda b, x: b.call("reshape", x, sizes=b.dims(b.call("exp", x))),
 }
 
@@ -134,3 +140,55 @@ def test_an_output_of_spread_scalars_is_dense():
     after = dead.run(apply(shapes, before))
     assert names(after) == ["exp", "full", "sin", "full"]
     assert_same(before, after)
+
+
+def test_slices_that_change_something_stay():
+    b = Builder()
+    x, n = b.input(3), b.size(2)
+    part = b.call("slice", x, sizes=(b.size(0), n, b.size(1)), drop=())
+    back = b.call("slice", x, sizes=(b.size(2), b.dim(x, 0), b.size(-1)), drop=())
+    before = b.graph(part, back)
+    after = apply(shapes, before)
+    assert names(after) == ["slice", "slice"]
+    assert_same(before, after)
+
+
+def test_sums_to_a_shape_are_sums_over_axes():
+    b = Builder()
+    x = b.input(3, 4, 5)
+    one, (n, m, k) = b.size(1), b.dims(x)
+    columns = b.call("reshape", b.call("sum_to", x, sizes=(n, one, k)), sizes=(n, k))
+    everything = b.call("reshape", b.call("sum_to", x, sizes=(one, one)), sizes=())
+    leading = b.call("sum_to", x, sizes=(k,))
+    kept = b.call("sum_to", x, sizes=(one, m, k))
+    before = b.graph(columns, everything, leading, kept)
+    after = dead.run(apply(shapes, before))
+    assert [i.attrs for i in after.instructions] == [((1,),), ((0, 1, 2),), ((0, 1),), ()]
+    assert_same(before, after)
+
+
+def test_a_sum_over_an_axis_of_length_1_stays():
+    b = Builder()
+    x, one = b.input(3, 4), b.size(1)
+    row = b.call("reshape", x, sizes=(one, b.times(*b.dims(x))))
+    before = b.graph(b.call("reshape", b.call("sum_to", row, sizes=(one, one)), sizes=()))
+    assert_same(before, apply(shapes, before))
+
+
+def test_arithmetic_of_numbers_is_done():
+    b = Builder()
+    x, z = b.input(3, 4), b.input()
+    six = b.times(b.size(2), b.size(3))
+    n = b.times(b.size(1), b.dim(x, 0))
+    after = dead.run(apply(shapes, b.graph(b.call("full", z, sizes=(six, n)))))
+    assert of_last(after) == [("const", 6, 0), ("dim", x, 0)]
+
+
+def test_guards_that_say_nothing_go():
+    b = Builder()
+    x = b.input(3, 4)
+    for _ in range(2):
+        b.guard("lt", b.dim(x, 0), b.dim(x, 1))
+        b.guard("eq", b.dim(x, 0), b.times(b.size(1), b.dim(x, 0)))
+        b.guard("le", b.size(2), b.times(b.size(2), b.size(3)))
+    assert len(apply(shapes, b.graph(x)).guards) == 1

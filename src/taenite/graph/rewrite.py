@@ -8,14 +8,27 @@ from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr
 
 
 class Sizes:
-    """A table of sizes in which equal expressions are one."""
+    """A table of sizes in which equal expressions are one, and those of numbers are numbers."""
 
     def __init__(self) -> None:
         self.table: list[SizeExpr] = []
         self._known: dict[tuple[str, int, int], int] = {}
 
+    def number(self, n: int) -> int:
+        return self.add("const", n, 0, n)
+
+    def compute(self, op: str, a: int, b: int, value: int) -> int:
+        """The sum, product and so on of two sizes of the table."""
+        x, y = self.table[a], self.table[b]
+        if x.op == y.op == "const":
+            return self.number(value)
+        neutral = 1 if op == "mul" else 0
+        if op in ("add", "sub", "mul") and y.op == "const" and y.a == neutral:
+            return a
+        return b if op in ("add", "mul") and x.op == "const" and x.a == neutral else self.add(op, a, b, value)
+
     def add(self, op: str, a: int, b: int, value: int) -> int:
-        """The number of an expression."""
+        """The position of an expression."""
         known = self._known.setdefault((op, a, b), len(self.table))
         if known == len(self.table):
             self.table.append(SizeExpr(op, a, b, value))

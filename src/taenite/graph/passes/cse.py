@@ -84,9 +84,9 @@ class _SizesByStructure:
             if e.op == "dim":
                 found = self.sizes.add("dim", self.renamed.get(e.a, e.a), e.b, e.value)
             elif e.op == "const":
-                found = self.sizes.add("const", e.a, 0, e.value)
+                found = self.sizes.number(e.a)
             else:
-                found = self.sizes.add(e.op, self.number[e.a], self.number[e.b], e.value)
+                found = self.sizes.compute(e.op, self.number[e.a], self.number[e.b], e.value)
             self.number.append(found)
 
     def rebuild(self, instructions: list[Instruction]) -> Graph:
