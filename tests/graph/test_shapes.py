@@ -89,6 +89,7 @@ UNCHANGED = {
     "broadcast": lambda b, x: b.call("broadcast_in_dim", x, sizes=b.dims(x), axes=(0, 1)),
     "sum_to": lambda b, x: b.call("sum_to", x, sizes=b.dims(x)),
     "slice": lambda b, x: b.call("slice", x, sizes=whole(b, x), drop=()),
+    "slice_scatter": lambda b, x: b.call("slice_scatter", x, sizes=(*b.dims(x), *whole(b, x)), drop=()),
     "of the same shape": lambda b, x: b.call("reshape", x, sizes=b.dims(b.call("exp", x))),
 }
 
@@ -142,14 +143,27 @@ def test_an_output_of_spread_scalars_is_dense():
     assert_same(before, after)
 
 
+def test_shapes_of_factors():
+    b = Builder()
+    a, r, one = b.input(3, 3), b.input(3, 2), b.constant(1.0)
+    w, v = b.call("eigh", a, lower=1)
+    y, lu, *_ = b.call("solve", a, r, raises=1, mask=0b1111)
+    sign, *_ = b.call("slogdet", a)
+    rows = [b.call("full", one, sizes=b.dims(x)) for x in (w, v, y, lu, sign)]
+    after = apply(shapes, b.graph(*rows))
+    assert {after.sizes[s].a for i in after.instructions for s in i.sizes} == {a, r}
+
+
 def test_slices_that_change_something_stay():
     b = Builder()
     x, n = b.input(3), b.size(2)
     part = b.call("slice", x, sizes=(b.size(0), n, b.size(1)), drop=())
     back = b.call("slice", x, sizes=(b.size(2), b.dim(x, 0), b.size(-1)), drop=())
     before = b.graph(part, back)
+    scattered = b.call("slice_scatter", back, sizes=(*b.dims(x), b.size(2), b.dim(x, 0), b.size(-1)), drop=())
+    before = b.graph(part, back, scattered)
     after = apply(shapes, before)
-    assert names(after) == ["slice", "slice"]
+    assert names(after) == ["slice", "slice", "slice_scatter"]
     assert_same(before, after)
 
 

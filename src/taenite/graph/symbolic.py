@@ -44,6 +44,8 @@ class SymbolicShapes:
             shape = rule(self, i)
         if shape is not None:
             self.known[i.outputs[0]] = shape
+        if j := _LIKE_THE_MATRIX.get(i.primitive):
+            self.known[i.outputs[j]] = self.of(i.inputs[0])
         return shape
 
     def _elementwise(self, i: Instruction) -> Shape:
@@ -166,6 +168,14 @@ def _contracted(shapes: SymbolicShapes, i: Instruction) -> Shape | None:
     return batch + without(a, contract_a + batch_a) + without(b, contract_b + batch_b)
 
 
+def _leading(dropped: int) -> Callable[[SymbolicShapes, Instruction], Shape | None]:
+    """All axes of the operand but the last ones."""
+    return lambda shapes, i: shapes.of(i.inputs[0])[:-dropped]
+
+
+# The output, not the first, that has the shape of the first operand: factors, eigenvectors.
+_LIKE_THE_MATRIX = {"eigh": 1, "solve": 1, "solve_pos": 1, "det": 1, "slogdet": 2}
+
 _RULES: dict[str, Callable[[SymbolicShapes, Instruction], Shape | None]] = {
     **dict.fromkeys(
         ("reshape", "broadcast_in_dim", "sum_to", "full", "empty", "eye", "diagonal_scatter"), _given
@@ -176,6 +186,9 @@ _RULES: dict[str, Callable[[SymbolicShapes, Instruction], Shape | None]] = {
     **dict.fromkeys(("solve", "solve_triangular", "solve_pos", "linear_scan"), _same(1)),
     **dict.fromkeys(("solve_pos_with",), _same(2)),
     **dict.fromkeys(("solve_with",), _same(3)),
+    **dict.fromkeys(("det", "slogdet"), _leading(2)),
+    "eigh": _leading(1),
+    "lu_factor": _same(0),
     "transpose": _transposed,
     "slice": _sliced,
     "slice_scatter": _scattered,

@@ -14,7 +14,7 @@ from taenite.graph.primitives import ELEMENTWISE
 from taenite.graph.rewrite import rebuild, resolve, with_inputs, with_sizes
 from taenite.graph.symbolic import Shape, SymbolicShapes, without
 
-_CHANGING = ("reshape", "broadcast_in_dim", "sum_to", "slice")
+_CHANGING = ("reshape", "broadcast_in_dim", "sum_to", "slice", "slice_scatter")
 _SPREADING = ("broadcast_in_dim", "full")
 _REARRANGING = ("broadcast_in_dim", "reshape", "transpose")
 
@@ -54,9 +54,9 @@ class _Sweep:
     def _changes_nothing(self, i: Instruction, shape: Shape) -> bool:
         if shape != self.shapes.of(i.inputs[0]):
             return False
-        starts, steps = (i.sizes[::3], i.sizes[2::3]) if i.primitive == "slice" else ((), ())
+        cuts = {"slice": i.sizes, "slice_scatter": i.sizes[len(shape) :]}.get(i.primitive, ())
         is_number = self.shapes.is_number
-        return all(is_number(s, 0) for s in starts) and all(is_number(s, 1) for s in steps)
+        return all(is_number(s, 0) for s in cuts[::3]) and all(is_number(s, 1) for s in cuts[2::3])
 
     def finish(self) -> Graph:
         guards = self.shapes.guards()
