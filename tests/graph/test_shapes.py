@@ -98,8 +98,15 @@ UNCHANGED = {
 def test_shapes_that_are_there_already(name):
     b = Builder()
     x = b.input(3, 4)
-    after = apply(shapes, b.graph(UNCHANGED[name](b, x)))
-    assert after.outputs == (x,)
+    after = dead.run(apply(shapes, b.graph(b.call("sin", UNCHANGED[name](b, x)))))
+    assert names(after) == ["sin"]
+
+
+def test_a_scatter_that_the_caller_gets_is_new():
+    b = Builder()
+    x = b.input(3)
+    y = b.call("slice_scatter", x, sizes=(*b.dims(x), *whole(b, x)), drop=())
+    assert names(apply(shapes, b.graph(y))) == ["slice_scatter"]
 
 
 def test_shapes_that_agree_by_chance_are_kept():

@@ -6,6 +6,21 @@ from typing import Any
 
 from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr
 
+VIEWS = frozenset(
+    ("transpose", "broadcast_in_dim", "slice", "reshape", "diagonal", "sum_to", "real", "imag", "conj",
+     "floor", "ceil", "trunc", "round")
+)  # fmt: skip
+"""What may give a view of its operand."""
+
+
+def exposed(graph: Graph) -> set[int]:
+    """Outputs, and what they are views of: storage that the caller gets, and may write to."""
+    found = set(graph.outputs)
+    for i in reversed(graph.instructions):
+        if i.primitive in VIEWS and i.outputs[0] in found:
+            found.update(i.inputs)
+    return found
+
 
 class Sizes:
     """A table of sizes in which equal expressions are one, and those of numbers are numbers."""

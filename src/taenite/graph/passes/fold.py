@@ -1,6 +1,7 @@
 """Constant folding: what depends on constants alone is computed now, and operations that change no bit are
 dropped: x * 1, x / 1, x - 0, the negative of the negative, the conjugate of the conjugate, the real part of
-real numbers, a cast to the dtype that is there.
+real numbers, a cast to the dtype that is there. Not where that would hand out the storage of an operand or of
+a constant: what the caller gets is new.
 
 x + 0 and x * 0 stay, for the sake of -0.0, infinities and NaN; so does z * 1 of a complex z, whose product
 has terms with 0.
@@ -16,7 +17,7 @@ from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph, Instruction
 from taenite.graph.primitives import EFFECTS, PRIMITIVES
-from taenite.graph.rewrite import rebuild, resolve
+from taenite.graph.rewrite import exposed, rebuild, resolve
 
 _LARGEST = 1 << 20  # bytes of a folded result
 
@@ -37,6 +38,7 @@ class _Folding:
     def __init__(self, graph: Graph) -> None:
         self.types, self.sizes = graph.types, graph.sizes
         self.sized = {e.a for e in graph.sizes if e.op == "dim"}
+        self.exposed = exposed(graph)
         self.constants = dict(graph.constants)
         self.renamed: dict[int, int] = {}
         self.undone: dict[tuple[str, int], int] = {}  # involution and its result: its operand
@@ -66,6 +68,7 @@ class _Folding:
             and not any(_is_symbolic(self.constants[r]) for r in i.inputs)
             and sum(self.types[r].size * self.types[r].dtype.itemsize for r in demanded) <= _LARGEST
             and self.sized.isdisjoint(set(i.outputs).difference(demanded))
+            and self.exposed.isdisjoint(demanded)
         )
 
     def _is_known(self, size: int) -> bool:
@@ -80,9 +83,14 @@ class _Folding:
         """Whether the result is another register, to the bit."""
         rule = _IDENTITIES.get(i.primitive)
         same = rule(self, i) if rule else None
-        if same is not None:
-            self.renamed[i.outputs[0]] = same
-        return same is not None
+        if same is None or (i.outputs[0] in self.exposed and not self._is_view(i)):
+            return False
+        self.renamed[i.outputs[0]] = same
+        return True
+
+    def _is_view(self, i: Instruction) -> bool:
+        """Whether the result is the operand itself when the instruction runs."""
+        return i.primitive in ("real", "conj") and self.types[i.inputs[0]].dtype.kind != "c"
 
     def _is_scalar(self, r: int, number: float) -> bool:
         """Whether the register is that constant, without axes and with that sign."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from taenite.graph.ir import Graph, Instruction, Type
 from taenite.graph.primitives import ELEMENTWISE
-from taenite.graph.rewrite import rebuild, resolve, with_inputs, with_sizes
+from taenite.graph.rewrite import exposed, rebuild, resolve, with_inputs, with_sizes
 from taenite.graph.symbolic import Shape, SymbolicShapes, without
 
 _CHANGING = ("reshape", "broadcast_in_dim", "sum_to", "slice", "slice_scatter")
@@ -31,7 +31,7 @@ class _Sweep:
 
     def __init__(self, graph: Graph) -> None:
         self.graph, self.types = graph, list(graph.types)
-        self.outputs = frozenset(graph.outputs)
+        self.exposed = exposed(graph)
         self.renamed: dict[int, int] = {}
         self.shapes = SymbolicShapes(graph, self.types, self.renamed)
         self.scalar: dict[int, int] = {}  # what is spread over the shape of a register
@@ -52,7 +52,8 @@ class _Sweep:
         self.kept.append(i)
 
     def _changes_nothing(self, i: Instruction, shape: Shape) -> bool:
-        if shape != self.shapes.of(i.inputs[0]):
+        copies = i.primitive == "slice_scatter" and i.outputs[0] in self.exposed
+        if shape != self.shapes.of(i.inputs[0]) or copies:
             return False
         cuts = {"slice": i.sizes, "slice_scatter": i.sizes[len(shape) :]}.get(i.primitive, ())
         is_number = self.shapes.is_number
@@ -80,7 +81,7 @@ class _Sweep:
     def _spreading(self, i: Instruction, shape: Shape) -> Instruction:
         """What writes the output of i, a scalar everywhere: a view, but dense where the caller gets it."""
         y = i.outputs[0]
-        name, attrs = ("full", ()) if y in self.outputs else ("broadcast_in_dim", ((),))
+        name, attrs = ("full", ()) if y in self.exposed else ("broadcast_in_dim", ((),))
         return Instruction(name, attrs, (self.scalar[y],), shape, i.outputs, 1, i.source)
 
     def _of_scalars(self, i: Instruction) -> Instruction:

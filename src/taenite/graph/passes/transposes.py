@@ -12,7 +12,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from taenite.graph.ir import Graph, Instruction, Type
-from taenite.graph.rewrite import rebuild, resolve
+from taenite.graph.rewrite import exposed, rebuild, resolve
 
 Axes = tuple[int, ...]
 _REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all"))
@@ -38,6 +38,7 @@ class _Sweep:
 
     def __init__(self, graph: Graph) -> None:
         self.types = list(graph.types)
+        self.exposed = exposed(graph)
         self.kept: list[Instruction] = []
         self.views: dict[int, View] = {}
         self.makers: dict[int, Instruction] = {}  # of products and triangular solves
@@ -82,6 +83,8 @@ class _Sweep:
     def _absorbed(self, i: Instruction, view: View) -> bool:
         """Notes what the output is; whether that made the instruction superfluous, or another one."""
         (x,), (y,) = i.inputs, i.outputs
+        if not view.conj and i.primitive == "conj" and y in self.exposed:
+            return False  # a copy
         if not view.conj and _is_identity(view.perm):
             self.renamed[y] = view.base
             self.uses[view.base] += self.uses[y]
