@@ -1,10 +1,14 @@
 #include "program/graph.h"
 
+#include "core/local.h"
+
 namespace tn {
 
 std::string (*line_of_user)() = nullptr;
 
 namespace {
+
+TN_THREAD_LOCAL const std::string* line_in_force = nullptr;
 
 Value traced(const Graph& g, int reg) {
   Value v;
@@ -34,6 +38,16 @@ std::string call_key(const Primitive& p, const Attrs& attrs, const std::vector<i
 }
 
 }  // namespace
+
+LineScope::LineScope(const std::string* line) : outer_(line_in_force) {
+  if (line && !line->empty()) line_in_force = line;
+}
+LineScope::~LineScope() { line_in_force = outer_; }
+
+std::string line_of_trace() {
+  if (line_in_force) return *line_in_force;
+  return line_of_user ? line_of_user() : std::string();
+}
 
 Value Graph::value(int reg) const { return traced(*this, reg); }
 
@@ -75,10 +89,10 @@ int Graph::emit(const Primitive& p, const Attrs& attrs, std::vector<int> in, std
   int first = static_cast<int>(registers.size());
   registers.insert(registers.end(), outs.begin(), outs.end());
   int source = -1;
-  if (of_user && line_of_user) {
-    std::string line = line_of_user();
-    if (sources.empty() || sources.back() != line) sources.push_back(std::move(line));
-    source = static_cast<int>(sources.size()) - 1;
+  if (of_user) {
+    std::string line = line_of_trace();
+    if (!line.empty() && (sources.empty() || sources.back() != line)) sources.push_back(line);
+    if (!line.empty()) source = static_cast<int>(sources.size()) - 1;
   }
   instructions.push_back({&p, &attrs, std::move(in), std::move(size_list), first, mask, source});
   return first;

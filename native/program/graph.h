@@ -70,6 +70,17 @@ struct Graph {
 
 // Set by the bindings: the line of the user's that is being run, as "file:line".
 extern std::string (*line_of_user)();
+// The line that instructions written now come from: that of the scope, where there is one.
+std::string line_of_trace();
+class LineScope {
+ public:
+  explicit LineScope(const std::string* line);  // null: no other line than before
+  ~LineScope();
+  LineScope(const LineScope&) = delete;
+
+ private:
+  const std::string* outer_;
+};
 
 // Arithmetic and comparison of sizes; a comparison of symbolic sizes adds a guard.
 Size combine(SizeExpr::Op op, Size a, Size b);

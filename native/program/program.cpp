@@ -1,11 +1,16 @@
 #include "program/program.h"
 
+#include "core/error.h"
 #include "core/small_vector.h"
+#include "program/progress.h"
 
 namespace tn {
 
 Program::Program(const Graph& g, std::vector<int> outputs)
-    : n_registers_(static_cast<int>(g.registers.size())), sizes_(g.sizes), outputs_(std::move(outputs)) {
+    : n_registers_(static_cast<int>(g.registers.size())),
+      sizes_(g.sizes),
+      outputs_(std::move(outputs)),
+      sources_(g.sources) {
   size_used_.assign(g.n_size_inputs, false);
   listing_ = show(g, outputs_);
   analyse(g);
@@ -51,7 +56,8 @@ void Program::analyse(const Graph& g) {
       u = std::max(u, by_shape ? Use::Shape : Use::Value);
     }
     for (int s : it->sizes) mark_sizes(s, use);
-    steps_.push_back({&p, it->attrs, it->in, it->sizes, {}, it->out, mask & it->mask, shape_only});
+    steps_.push_back(
+        {&p, it->attrs, it->in, it->sizes, {}, it->out, mask & it->mask, shape_only, it->source});
   }
   std::reverse(steps_.begin(), steps_.end());
   input_use_.assign(use.begin(), use.begin() + g.n_inputs);
@@ -174,16 +180,36 @@ struct Program::Frame {
 
   void run(const Program& p, std::span<const N> size_inputs, T* out) {
     for (const Step& s : p.steps_) {
-      SmallVector<const T*, 8> in;
-      for (int r : s.in) in.push_back(at[r]);
-      SmallVector<N, 8> sizes;
-      for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
-      T* home = s.home >= 0 ? made.begin() + s.home : out + ~s.home;
-      execute(s, in, sizes, home);
-      for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = home + j;
-      for (int r : s.dies) *const_cast<T*>(at[r]) = T();
+      if (s.source < 0) {
+        step(p, s, size_inputs, out);
+      } else {
+        located_step(p, s, size_inputs, out);
+      }
     }
     give(p, out);
+  }
+
+  void step(const Program& p, const Step& s, std::span<const N> size_inputs, T* out) {
+    SmallVector<const T*, 8> in;
+    for (int r : s.in) in.push_back(at[r]);
+    SmallVector<N, 8> sizes;
+    for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
+    T* home = s.home >= 0 ? made.begin() + s.home : out + ~s.home;
+    execute(s, in, sizes, home);
+    for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = home + j;
+    for (int r : s.dies) *const_cast<T*>(at[r]) = T();
+  }
+
+  // With the user's line, for errors, warnings and observers.
+  void located_step(const Program& p, const Step& s, std::span<const N> size_inputs, T* out) {
+    const std::string& line = p.sources_[s.source];
+    progress::Instruction running(s.primitive->name, line);
+    LineScope inlined(&line);
+    try {
+      step(p, s, size_inputs, out);
+    } catch (const Error& e) {
+      throw Error(e.kind, text(e.what(), " (In a compiled function, at ", line, ".)"));
+    }
   }
 
   bool is_mine(const T* t) const { return t >= made.begin() && t < made.end(); }

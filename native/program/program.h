@@ -17,6 +17,7 @@ struct Step {
   int out;
   uint32_t mask;
   bool shape_only;  // nobody reads what it computes: inference will do
+  int source = -1;  // an index into the program's sources
   int home = 0;     // where it writes: registers of the run from here on, or ~i for output i of the program
 };
 
@@ -60,6 +61,7 @@ class Program {
   std::vector<SizeExpr> sizes_;
   std::vector<std::pair<int, Value>> constants_;
   std::vector<int> outputs_;
+  std::vector<std::string> sources_;  // lines of the user's; empty for rules
   std::string listing_;
 };
 

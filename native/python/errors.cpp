@@ -1,5 +1,6 @@
 // The Python class of each kind of native error.
 #include "core/error.h"
+#include "program/progress.h"
 #include "python/bindings.h"
 
 namespace tn {
@@ -16,12 +17,20 @@ void translate(const std::exception_ptr& p, void*) {
   }
 }
 
+// Of a compiled function: at the line that it was traced from, "file:line".
+int warn_at(PyObject* category, const char* message, const std::string& at) {
+  const size_t colon = at.rfind(':');
+  return PyErr_WarnExplicit(category, message, at.substr(0, colon).c_str(), std::stoi(at.substr(colon + 1)),
+                            nullptr, nullptr);
+}
+
 void warn(const char* category, const char* message) {
   PyGILState_STATE state = PyGILState_Ensure();
   int status;
   {
     nb::object cls = nb::module_::import_("taenite.errors").attr(category);
-    status = PyErr_WarnEx(cls.ptr(), message, 2);
+    status =
+        progress::line ? warn_at(cls.ptr(), message, *progress::line) : PyErr_WarnEx(cls.ptr(), message, 2);
   }
   PyGILState_Release(state);
   if (status != 0) throw nb::python_error();

@@ -3,6 +3,7 @@
 
 #include "program/executable.h"
 #include "python/bindings.h"
+#include "tape/backward.h"
 #include "tape/level.h"
 
 namespace tn {
@@ -245,6 +246,7 @@ PyObject* derive_hook = nullptr;
 Derived derive(const char* mode, const Executable& r, std::span<const Value* const> in,
                const std::string& need) {
   ExecutableHandle self{Ref<Executable>(const_cast<Executable*>(&r))};
+  NestedRuns nested;
   nb::object found = nb::handle(derive_hook)(mode, nb::cast(std::move(self)), operands_like(in), need);
   Derived d;
   d.need = need;

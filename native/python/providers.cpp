@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/observe.h"
+#include "program/progress.h"
 #include "providers/select.h"
 #include "providers/selftest.h"
 #include "python/bindings.h"
@@ -137,6 +138,15 @@ void bind_observe(nb::module_& m) {
   m.def("observe_snapshot", &snapshot,
         nb::sig("def observe_snapshot() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], "
                 "tuple[int, int], tuple[int, int], tuple[tuple[int, int], ...]]"));
+  m.def(
+      "observe_instructions",
+      [] {
+        nb::list out;
+        for (const progress::Timed& t : progress::timed())
+          out.append(nb::make_tuple(t.primitive, t.line, t.count, t.nanoseconds));
+        return out;
+      },
+      nb::sig("def observe_instructions() -> list[tuple[str, str, int, int]]"));
   m.def("observe_shape_count", &observe::shape_count);
   m.def("observe_shapes_since", &shapes_since, nb::arg("first"),
         nb::sig("def observe_shapes_since(first: int) -> list[tuple[str, str, tuple[int, ...]]]"));

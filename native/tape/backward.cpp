@@ -135,7 +135,8 @@ class Run {
  private:
   void add(const Ref<Node>& node, int out, Value&& ct) {
     const Meta& to = node->outs[out];
-    if (!conforms(ct, to)) ct = conform(std::move(ct), to, node->traced ? &(*node->traced)[out] : nullptr);
+    if (!conforms(ct, to))
+      ct = conform(std::move(ct), to, node->symbolic ? &node->symbolic->outs[out] : nullptr);
     Slot& slot = waiting_.of(node);
     Value& at = slot.at(out);
     if (slot.live >> out & 1) {
@@ -185,6 +186,7 @@ class Run {
   void step(Slot& work) {
     Node& n = *work.node;
     check_saved(n);
+    LineScope line(n.symbolic ? &n.symbolic->line : nullptr);
     if (n.executable) return step_executable(work);
     const Rule& rule = *n.rule;
     const Program& program = rule.vjp(work.live);
@@ -253,6 +255,9 @@ class Run {
 };
 
 }  // namespace
+
+NestedRuns::NestedRuns() : outer_(std::exchange(running, false)) {}
+NestedRuns::~NestedRuns() { running = outer_; }
 
 void backward(std::span<const Seed> seeds, bool retain) {
   RunningScope scope;

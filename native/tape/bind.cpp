@@ -126,7 +126,7 @@ struct Nested {
   void keep_symbolic(Node& node) const {
     auto in_a_graph = [](const Value& v) { return graph_under(v) != nullptr; };
     if (std::any_of(results.begin(), results.end(), in_a_graph))
-      node.traced.reset(new std::vector<Value>(results.begin(), results.end()));
+      node.symbolic.reset(new Symbolic{{results.begin(), results.end()}, line_of_trace()});
   }
   void give(int j) { out[j] = std::move(results[j]); }
 };

@@ -51,7 +51,7 @@ Value track(const Value& v, int level) {
   if (!v.plain()) {
     out.box = Ref<Box>(new Box);
     out.box->inner = v;
-    if (graph_under(v)) out.node->traced.reset(new std::vector<Value>{v});
+    if (graph_under(v)) out.node->symbolic.reset(new Symbolic{{v}, {}});
   }
   return out;
 }

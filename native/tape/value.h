@@ -6,6 +6,7 @@
 // and works there on inner values, which belong to lower levels. That is all there is to nesting.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/small_vector.h"
@@ -55,21 +56,27 @@ struct Edge {
   int out = 0;
 };
 
+// What a node keeps of a call inside a trace.
+struct Symbolic {
+  std::vector<Value> outs;  // one level down: their sizes are symbolic
+  std::string line;         // of the user's
+};
+
 // One recorded primitive call, or a leaf. Nodes hold no Python objects.
 struct Node {
   RefCount refs = 0;
   bool released = false;  // its saved values are gone
   bool leaf = false;
-  uint64_t id = 0;                             // grows with every record: a node's parents have smaller ids
-  const Rule* rule = nullptr;                  // of a primitive call
-  Ref<Executable> executable;                  // of a call of a compiled function: its backward program
-  SmallVector<Edge, 2> edges;                  // one per operand
-  SmallVector<Value, 2> saved;                 // in the order of rule->residuals
-  SmallVector<uint32_t, 2> versions;           // of the saved storages, when they were saved
-  SmallVector<int64_t, 2> sizes;               // dynamic integers of the call
-  SmallVector<Meta, 1> outs;                   // what a cotangent must conform to
-  std::unique_ptr<std::vector<Value>> traced;  // the outputs one level down, where sizes are symbolic there
-  std::unique_ptr<Value> grad;                 // leaf of level 0
+  uint64_t id = 0;                     // grows with every record: a node's parents have smaller ids
+  const Rule* rule = nullptr;          // of a primitive call
+  Ref<Executable> executable;          // of a call of a compiled function: its backward program
+  SmallVector<Edge, 2> edges;          // one per operand
+  SmallVector<Value, 2> saved;         // in the order of rule->residuals
+  SmallVector<uint32_t, 2> versions;   // of the saved storages, when they were saved
+  SmallVector<int64_t, 2> sizes;       // dynamic integers of the call
+  SmallVector<Meta, 1> outs;           // what a cotangent must conform to
+  std::unique_ptr<Symbolic> symbolic;  // where the level below is a trace
+  std::unique_ptr<Value> grad;         // leaf of level 0
 
   Node();
   ~Node();

@@ -36,6 +36,16 @@ class Call(NamedTuple):
     dims: tuple[int, ...]
 
 
+class Instruction(NamedTuple):
+    """What the instructions of one primitive that come from one line took, over all calls."""
+
+    primitive: str
+    line: str
+    """As ``file:line``."""
+    runs: int
+    seconds: float
+
+
 class Seconds(dict[str, float]):
     """Seconds by routine; zero for one that was not called."""
 
@@ -50,10 +60,12 @@ class _Snapshot(NamedTuple):
     allocations: tuple[int, int]
     workspace_queries: tuple[int, int]
     calls: tuple[tuple[int, int], ...]
+    instructions: dict[tuple[str, str], tuple[int, int]]
 
 
 def _now() -> _Snapshot:
-    return _Snapshot(*_core.observe_snapshot())
+    rows = _core.observe_instructions()
+    return _Snapshot(*_core.observe_snapshot(), {(name, line): (n, ns) for name, line, n, ns in rows})
 
 
 class observe:
@@ -118,6 +130,24 @@ class observe:
     def seconds(self) -> Seconds:
         """Wall time inside the provider by routine, summed over threads."""
         return Seconds({routine: ns * 1e-9 for routine, (_, ns) in self._calls().items()})
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        """Wall time of the instructions of compiled functions, by primitive and line, longest first.
+
+        >>> f = tn.compile(lambda x: (x * x).sum())
+        >>> with tn.observe() as calls:
+        ...     _ = f(tn.asarray([1.0, 2.0]))
+        >>> sorted(i.primitive for i in calls.instructions)
+        ['multiply', 'sum']
+        """
+        start, end = self._span()
+        found = []
+        for key, (count, ns) in end.instructions.items():
+            count_before, ns_before = start.instructions.get(key, (0, 0))
+            if count > count_before:
+                found.append(Instruction(*key, count - count_before, (ns - ns_before) * 1e-9))
+        return sorted(found, key=lambda i: -i.seconds)
 
     @property
     def shapes(self) -> list[Call]:

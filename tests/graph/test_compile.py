@@ -1,0 +1,356 @@
+"""What a compiled function promises: one trace for all sizes, the same numbers, errors with the user's line."""
+
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import taenite as tn
+from taenite.errors import DegenerateSpectrumWarning, LinAlgError, TracingError
+
+RNG = np.random.default_rng(11)
+
+
+def random(*shape):
+    return tn.asarray(RNG.standard_normal(shape))
+
+
+def here():
+    import inspect
+
+    frame = inspect.currentframe().f_back
+    return f"{__file__}:{frame.f_lineno}"
+
+
+def equal(got, want):
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
+def loss(a, b):
+    return (tn.exp(a @ b) * (a @ b)).sum() / a.shape[0] ** 0
+
+
+def test_one_program_serves_three_sizes():
+    program = tn.compile(tn.value_and_grad(lambda a, b: tn.tanh(a @ b + b.sum()).sum(), argnums=(0, 1)))
+    for m, k, n in [(3, 4, 5), (7, 2, 6), (30, 31, 33)]:
+        a, b = random(m, k), random(k, n)
+        value, gradients = program(a, b)
+        want, wanted = tn.value_and_grad(lambda a, b: tn.tanh(a @ b + b.sum()).sum(), argnums=(0, 1))(a, b)
+        np.testing.assert_allclose(value.item(), want.item(), rtol=1e-13)
+        for g, w in zip(gradients, wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(g), np.asarray(w), rtol=1e-12, atol=1e-12)
+    assert program.stats.traces == 1
+
+
+def test_another_broadcast_is_another_program():
+    f = tn.grad(lambda x, y: (x * y).sum(), argnums=(0, 1))
+    program = tn.compile(f)
+    for shapes in [((3, 4), (4,)), ((3, 1), (4,)), ((1, 4), (4,)), ((3, 4), (1,)), ((5, 6), (6,))]:
+        x, y = (random(*s) for s in shapes)
+        for g, w in zip(program(x, y), f(x, y), strict=True):
+            assert g.shape == w.shape
+            np.testing.assert_allclose(np.asarray(g), np.asarray(w), rtol=1e-13)
+    assert program.stats.traces == 3
+
+
+def test_a_comparison_of_sizes_is_a_guard():
+    def f(x):
+        return x.sum(axis=0) if x.shape[0] > x.shape[1] else x.sum(axis=1)
+
+    program = tn.compile(f)
+    for shape in [(3, 4), (4, 3), (5, 9), (9, 5)]:
+        x = random(*shape)
+        np.testing.assert_allclose(np.asarray(program(x)), np.asarray(f(x)), rtol=1e-14)
+    assert program.stats.traces == 2
+    assert "guard %0.shape[1] < %0.shape[0]" in str(program.programs[1]) or "guard" in str(
+        program.programs[1]
+    )
+
+
+def test_a_size_as_a_number_makes_the_program_for_that_size():
+    def f(x):
+        return x * (0.5 * x.shape[0]) + sum(range(x.shape[0]))
+
+    program = tn.compile(f)
+    for n in (2, 3, 2):
+        equal(program(random(n) * 0 + 1.0), f(tn.ones(n)))
+    assert program.stats.traces == 2
+
+
+def test_at_most_eight_programs_are_kept():
+    program = tn.compile(lambda x: x * len(range(x.shape[0])))
+    for n in range(1, 12):
+        equal(program(tn.ones(n)), np.full(n, float(n)))
+    assert program.stats == (8, 11, 11)
+    program.clear()
+    assert program.stats.programs == 0
+    equal(program(tn.ones(2)), [2.0, 2.0])
+
+
+def test_dtypes_and_ranks_have_their_own_programs():
+    program = tn.compile(lambda x: x + x)
+    for dtype in (tn.float32, tn.float64, tn.complex64, tn.int64):
+        for shape in ((), (2,), (2, 2)):
+            assert program(tn.ones(shape, dtype=dtype)).dtype is dtype
+    assert program.stats.traces == 12 and program.stats.programs == 8
+
+
+def test_numbers_are_operands_and_integers_are_not():
+    program = tn.compile(lambda x, scale, n: x * scale + n)
+    x = tn.ones(2, dtype=tn.float32)
+    for scale in (1.0, 2.0, 3.0):
+        y = program(x, scale, 1)
+        assert y.dtype is tn.float32
+        equal(y, [scale + 1] * 2)
+    assert program.stats.traces == 1
+    equal(program(x, 1.0, 5), [6.0, 6.0])
+    assert program.stats.traces == 2
+
+
+def test_static_arguments():
+    program = tn.compile(lambda x, mode="sum": getattr(x, mode)(), static_argnames="mode")
+    x = random(5)
+    equal(program(x), x.sum())
+    equal(program(x, mode="max"), x.max())
+    equal(program(x, "max"), x.max())
+    with pytest.raises(ValueError, match="static_argnames must name parameters"):
+        tn.compile(lambda x: x, static_argnames="y")
+    with pytest.raises(TypeError, match="neither a tensor nor hashable"):
+        tn.compile(lambda x, y: x, static_argnames="y")(x, [1])
+
+
+def test_trees_in_and_out():
+    @tn.compile
+    def f(parameters, *, offset):
+        return {"y": (parameters["w"] @ parameters["x"], offset), "n": None}
+
+    w, x = random(3, 3), random(3)
+    out = f({"w": w, "x": x}, offset=2.0)
+    np.testing.assert_allclose(np.asarray(out["y"][0]), np.asarray(w @ x), rtol=1e-14)
+    assert out["y"][1].item() == 2.0 and out["n"] is None
+
+
+def test_operands_and_constants_may_be_outputs():
+    x = random(2)
+    got = tn.compile(lambda x: (x, 3.0, x))(x)
+    equal(got[0], x)
+    assert got[1].item() == 3.0
+
+
+def test_a_variable_around_the_function_gets_its_gradient():
+    w = tn.variable([1.0, 2.0])
+    program = tn.compile(lambda x: (w * x).sum())
+    for x in ([3.0, 4.0], [5.0, 6.0]):
+        w.grad = None
+        program(tn.asarray(x)).backward()
+        equal(w.grad, x)
+    assert program.stats.traces == 1
+
+
+def test_closures_over_other_transforms():
+    def outer(x):
+        return tn.compile(lambda y: x * y * y)(x)
+
+    assert tn.grad(outer)(2.0).item() == 12.0
+    shared = tn.compile(lambda y: y * y)
+    assert tn.grad(lambda x: tn.grad(lambda y: shared(x * y))(x))(2.0).item() == 24.0 - 0.0
+    _, twice = tn.jvp(tn.grad(lambda x: shared(x) * x), (3.0,), (1.0,))
+    assert twice.item() == 18.0
+
+
+def test_compile_inside_compile():
+    inner = tn.compile(lambda x: x * 2.0)
+    outer = tn.compile(lambda x: inner(x) + inner(x[:1]))
+    equal(outer(tn.asarray([1.0, 2.0])), [4.0, 6.0])
+
+
+def test_a_tracked_call_records_one_node_and_counts_one_factorization():
+    program = tn.compile(lambda a, b: tn.linalg.solve(a, b).sum())
+    a, b = tn.variable(random(5, 5)), random(5, 1)
+    program(a, b).backward()
+    a.grad = None
+    with tn.observe() as calls:
+        program(a, b).backward()
+    assert calls.counts["getrf"] == 1 and calls.counts["getrs"] == 2
+    want = tn.grad(lambda a: tn.linalg.solve(a, b).sum())(a.detach())
+    np.testing.assert_allclose(np.asarray(a.grad), np.asarray(want), rtol=1e-12)
+
+
+def test_saved_values_are_guarded():
+    program = tn.compile(lambda x, y: (x * y).sum())
+    y = tn.asarray([1.0, 2.0])
+    value = program(tn.variable([3.0, 4.0]), y)
+    y[0] = 9.0
+    with pytest.raises(RuntimeError, match="a compiled function saved .* modified in place"):
+        value.backward()
+    value = program(tn.variable([3.0, 4.0]), y)
+    value.backward()
+    with pytest.raises(RuntimeError, match="saved values of a compiled function are gone"):
+        value.backward()
+
+
+def test_python_asks_a_traced_value_for_its_number():
+    def f(x):
+        if x.sum() > 0:
+            return x
+        return -x
+
+    with pytest.raises(TracingError, match=r"test_compile.py:\d+: bool: .*tn.where"):
+        tn.compile(f)(random(3))
+    equal(tn.compile(lambda x: x + 1.0)(tn.ones(1)), [2.0])  # levels are closed
+
+
+def test_an_escaped_value_is_refused():
+    held = []
+    tn.compile(lambda x: held.append(x) or x)(random(2))
+    with pytest.raises(TracingError, match="escaped"):
+        held[0] + 1.0
+
+
+def test_errors_name_the_line():
+    program = tn.compile(lambda a, b: tn.linalg.solve(a, b))
+    line = here().rsplit(":", 1)
+    program(tn.eye(3), tn.ones(3))
+    with pytest.raises(
+        LinAlgError, match=rf"linalg.solve: a is singular.*at .*test_compile.py:{int(line[1]) - 1}"
+    ):
+        program(tn.ones((3, 3)), tn.ones(3))
+
+
+def test_warnings_come_from_the_line():
+    def f(a):
+        w, v = tn.linalg.eigh(a)
+        return (v * w).sum() ** 2 + v[0, 1]
+
+    program = tn.compile(tn.grad(f))
+    program(tn.asarray(np.diag([1.0, 2.0, 3.0])))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tn.grad(f)(tn.eye(3))
+        program(tn.eye(3))
+    eager, compiled = [w for w in caught if w.category is DegenerateSpectrumWarning]
+    assert str(eager.message) == str(compiled.message)
+    assert compiled.filename == __file__ and compiled.lineno == f.__code__.co_firstlineno + 1
+
+
+def test_wrong_shapes_are_eagers_errors():
+    program = tn.compile(lambda a, b: a @ b)
+    program(random(2, 3), random(3, 2))
+    with pytest.raises(ValueError, match="matmul"):
+        program(random(2, 3), random(4, 2))
+
+
+def test_prepared_calls():
+    program = tn.compile(lambda x, y: (x @ y, x.sum()))
+    call = program.prepare(random(2, 3), random(3, 4))
+    x, y = random(2, 3), random(3, 4)
+    into = (tn.empty((2, 4)), tn.empty(()))
+    got = call(x, y, into=into)
+    assert got is into
+    equal(into[0], x @ y)
+    equal(call(x, y)[0], x @ y)
+    with pytest.raises(ValueError, match=r"operand 1 must be of float64 and shape \(3, 4\), got"):
+        call(x, random(3, 5))
+    with pytest.raises(ValueError, match="output 0 is of float64 and shape"):
+        call(x, y, into=(tn.empty((4, 2)), tn.empty(())))
+    assert "dot_general" in str(call)
+
+
+def test_programs_pickle():
+    a, b = random(4, 4), random(4, 2)
+    program = tn.compile(lambda a, b: tn.linalg.solve(a, b)).prepare(a, b).program
+    again = pickle.loads(pickle.dumps(program))
+    assert again is not program and str(again) == str(program)
+    equal(again.executable([a, b])[0], program.executable([a, b])[0])
+
+
+def test_observers_see_instructions():
+    program = tn.compile(lambda x: tn.linalg.svdvals(x @ x).sum())
+    x = random(4, 4)
+    program(x)
+    with tn.observe() as calls:
+        program(x)
+        program(x)
+    found = {i.primitive: i for i in calls.instructions}
+    assert set(found) == {"dot_general", "svd", "sum"}
+    assert found["svd"].runs == 2 and found["svd"].seconds > 0
+    assert found["svd"].line.startswith(__file__)
+
+
+def test_threads_share_a_program():
+    program = tn.compile(tn.value_and_grad(lambda a: (a @ a).sum()))
+    wrong = []
+
+    def work(n):
+        a = tn.ones((n, n))
+        for _ in range(50):
+            value, g = program(a)
+            if value.item() != n**3 or g[0, 0].item() != 2 * n:
+                wrong.append(n)
+
+    workers = [threading.Thread(target=work, args=(n,)) for n in (3, 40, 200, 5)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+    assert not wrong
+
+
+def test_methods_and_decorators():
+    class Model:
+        @tn.compile
+        def apply(self, x):
+            return x * self.scale
+
+        scale = 3.0
+
+        def __hash__(self):
+            return 7
+
+        def __eq__(self, other):
+            return isinstance(other, Model)
+
+    equal(Model().apply(tn.ones(2)), [3.0, 3.0])
+
+    @tn.compile(static_argnames=("n",))
+    def power(x, n):
+        """A power."""
+        return x**n
+
+    assert power.__doc__ == "A power." and power.__name__ == "power"
+    equal(power(tn.asarray([2.0]), n=3), [8.0])
+
+
+def test_returns_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="must return tensors, got str"):
+        tn.compile(lambda x: "x")(tn.ones(1))
+
+
+def test_empty_operands():
+    program = tn.compile(tn.value_and_grad(lambda x: (x * x).sum()))
+    value, g = program(tn.ones(3))
+    value, g = program(tn.ones(0))
+    assert value.item() == 0.0 and g.shape == (0,)
+
+
+def test_no_grad_does_not_record():
+    program = tn.compile(lambda x: x * x)
+    with tn.no_grad():
+        y = program(tn.variable([1.0]))
+    assert not y.requires_grad
+
+
+def test_memory_returns_to_the_pool():
+    program = tn.compile(tn.grad(lambda a: tn.linalg.inv(a).sum()))
+    a = tn.variable(random(30, 30))
+    compiled = tn.compile(lambda a: tn.linalg.inv(a).sum())
+    program(a.detach()), compiled(a).backward()
+    a.grad = None
+    before = tn.pool.stats()["bytes_in_use"]
+    for _ in range(3):
+        program(a.detach())
+        compiled(a).backward()
+        a.grad = None
+    assert tn.pool.stats()["bytes_in_use"] == before
