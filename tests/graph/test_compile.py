@@ -1,4 +1,4 @@
-"""What a compiled function promises: one trace for all sizes, the same numbers, errors with the user's line."""
+"""What a compiled function promises: one trace for all sizes, eager's numbers, errors with the user's line."""
 
 import pickle
 import threading
@@ -183,7 +183,7 @@ def test_saved_values_are_guarded():
     y = tn.asarray([1.0, 2.0])
     value = program(tn.variable([3.0, 4.0]), y)
     y[0] = 9.0
-    with pytest.raises(RuntimeError, match="a compiled function saved .* modified in place"):
+    with pytest.raises(RuntimeError, match=r"a compiled function saved .* modified in place"):
         value.backward()
     value = program(tn.variable([3.0, 4.0]), y)
     value.backward()
