@@ -200,14 +200,16 @@ class TileGroup::Compiler {
     std::vector<int> made = made_;
     std::sort(made.begin(), made.end());
     std::set_difference(dead.begin(), dead.end(), made.begin(), made.end(), std::back_inserter(g_.dies_));
-    for (int r : made_)
-      if (!std::binary_search(dead.begin(), dead.end(), r)) add_output(r);
+    for (int k = 0; k < g_.n_steps_; ++k)
+      if (!std::binary_search(dead.begin(), dead.end(), made_[k])) add_output(k);
   }
 
-  void add_output(int reg) {
+  void add_output(int step) {
+    const int reg = made_[step];
     const Known k = known_[reg];
     using Kind = Output::Kind;
     g_.output_registers_.push_back(reg);
+    g_.output_steps_.push_back(step);
     Output out{Kind::Result, meta(reg).dtype, k.scalar};
     if (k.value < 0 || !is_read_later(reg))
       out.kind = Kind::Shape;
@@ -264,7 +266,7 @@ class TileGroup::Compiler {
   std::span<const SizeExpr> sizes_;
   std::optional<Dims> shape_;  // the common one, in the trace
   std::unordered_map<int, Known> known_;
-  std::vector<int> made_;
+  std::vector<int> made_;  // by each step
 };
 
 std::unique_ptr<TileGroup> TileGroup::compile(std::span<const Step> steps, size_t first,

@@ -16,8 +16,9 @@ class TileGroup {
                                             std::span<const Meta> registers, std::span<const SizeExpr> sizes);
 
   int n_steps() const { return n_steps_; }
-  const std::vector<int>& inputs() const { return input_registers_; }    // from outside
-  const std::vector<int>& outputs() const { return output_registers_; }  // read after the group
+  const std::vector<int>& inputs() const { return input_registers_; }     // from outside
+  const std::vector<int>& outputs() const { return output_registers_; }   // read after the group
+  const std::vector<int>& output_steps() const { return output_steps_; }  // that make them, from `first` on
   const std::vector<int>& dies() const { return dies_; }  // those from outside that are not read after it
   std::string listing() const;
 
@@ -66,7 +67,7 @@ class TileGroup {
   std::vector<Output> outputs_;
   std::vector<Result> results_;
   std::vector<FixedSize> fixed_sizes_;
-  std::vector<int> input_registers_, output_registers_, dies_;
+  std::vector<int> input_registers_, output_registers_, output_steps_, dies_;
   int n_steps_ = 0, n_operands_ = 0;
 };
 
