@@ -165,3 +165,28 @@ def test_numerical_failures_are_numpys_too():
     assert issubclass(tn.errors.GaugeError, ValueError)
     assert issubclass(tn.errors.TracingError, TypeError)
     assert issubclass(tn.errors.DegenerateSpectrumWarning, UserWarning)
+
+
+GIANT = 2**70
+
+
+@pytest.mark.parametrize(
+    "call, error, match",
+    [
+        (lambda: tn.sum(tn.ones(3), axis=GIANT), IndexError, f"axis {GIANT} is out of bounds"),
+        (lambda: tn.sum(tn.ones(3), axis=1.5), TypeError, "an axis must be an integer, got 1.5"),
+        (lambda: tn.sum(tn.ones(3), axis="x"), TypeError, "an axis must be an integer, got 'x'"),
+        (lambda: tn.reshape(tn.ones(6), (2, GIANT)), ValueError, "a size must fit into 64 bits"),
+        (lambda: tn.zeros(GIANT), ValueError, "a size must fit into 64 bits"),
+        (lambda: tn.eye(3, k=GIANT), ValueError, "must fit into 64 bits"),
+        (lambda: tn.arange(0, 1, 0), ValueError, "arange: step must not be 0"),
+        (lambda: tn.linalg.svd(tn.eye(2), full_matrices="no"), TypeError, "full_matrices must be a bool"),
+        (lambda: tn.linalg.cholesky(tn.eye(2), upper="L"), TypeError, "upper must be a bool, got 'L'"),
+        (lambda: tn.jvp(tn.sin, 1.0, 1.0), TypeError, "jvp: primals must be a tuple"),
+        (lambda: tn.einsum("1j,jk", tn.ones((3, 3)), tn.ones((3, 3))), ValueError, "'1' in the term"),
+        (lambda: tn.einsum("i;j", tn.ones(3)), ValueError, "';' in the term"),
+    ],
+)
+def test_hostile_arguments(call, error, match):
+    with pytest.raises(error, match=match):
+        call()

@@ -27,7 +27,8 @@ void bind_graph(nb::module_& m);
 void keep_in_module(const char* name, nb::object held);
 // Inside a catch block: the exception as a Python error. Always returns null.
 PyObject* raise_in_python() noexcept;
-// Whether a layout has a stride of 0. Such memory is never given out for writing: one write would be many.
+// Whether a layout has an element in several places. Such memory is never given out for writing: one write
+// would be many.
 bool repeats(const Layout& layout);
 // A new Python Tensor that owns the value.
 nb::object wrap(Value&& v);
@@ -44,6 +45,8 @@ inline Value* unwrap(nb::handle h) { return Py_TYPE(h.ptr()) == tensor_type ? va
 // The shape as a tuple of integers, or of symbolic sizes in a trace.
 nb::object shape_to_python(const Value& x);
 Size size_from_python(nb::handle h);
+// An integer of Python as 64 bits; `what` names it in errors.
+int64_t integer_from_python(nb::handle h, const char* what);
 nb::object size_to_python(Size s);
 nb::tuple attrs_to_python(const Attrs& attrs);
 const Attrs& attrs_from_python(nb::tuple given);

@@ -37,7 +37,7 @@ const Product* find(PyObject* equation, const Value& a, const Value& b) {
 
 std::vector<int64_t> axes_of(nb::tuple axes) {
   std::vector<int64_t> out;
-  for (nb::handle axis : axes) out.push_back(nb::cast<int64_t>(axis));
+  for (nb::handle axis : axes) out.push_back(integer_from_python(axis, "einsum: an axis"));
   return out;
 }
 

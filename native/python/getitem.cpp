@@ -32,8 +32,11 @@ void add_cut(Basic& out, int64_t start, int64_t count, int64_t step) {
 }
 
 void add_integer(Basic& out, PyObject* item, int axis, int64_t size) {
-  const int64_t given = PyLong_AsLongLong(item);
-  if (given == -1 && PyErr_Occurred()) throw nb::python_error();
+  int overflow = 0;
+  const int64_t given = PyLong_AsLongLongAndOverflow(item, &overflow);
+  if (overflow)
+    fail(ErrorKind::Index, "index ", nb::repr(item).c_str(), " is out of bounds for axis ", axis, " of size ",
+         size, ".");
   if (given < -size || given >= size)
     fail(ErrorKind::Index, "index ", given, " is out of bounds for axis ", axis, " of size ", size, ".");
   add_cut(out, given < 0 ? given + size : given, 1, 1);
@@ -127,9 +130,9 @@ void check_writable(const Value& x) {
   if (!x.t.storage)
     fail(ErrorKind::Value, "setitem: a traced value cannot be written; use tn.set(x, index, value).");
   if (x.t.storage->readonly) fail(ErrorKind::Value, "setitem: the tensor is read-only.");
-  for (int i = 0; i < x.t.ndim(); ++i)
-    if (x.t.strides()[i] == 0 && x.t.shape()[i] > 1)
-      fail(ErrorKind::Value, "setitem: the tensor repeats its memory along axis ", i, "; copy it first.");
+  if (repeats(x.t.layout))
+    fail(ErrorKind::Value, "setitem: the tensor repeats its memory, with strides of ", show(x.t.strides()),
+         " elements; copy it first.");
 }
 
 Value value_for(const Value& x, PyObject* value) {

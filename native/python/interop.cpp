@@ -113,6 +113,7 @@ void release_exported(PyObject*, Py_buffer* view) { delete[] static_cast<Py_ssiz
 }  // namespace
 
 bool repeats(const Layout& layout) {
+  if (layout.numel() == 0) return false;
   for (int i = 0; i < layout.ndim(); ++i)
     if (layout.strides[i] == 0 && layout.shape[i] > 1) return true;
   return false;

@@ -65,9 +65,9 @@ const Attrs& attrs_from_python(nb::tuple given) {
     std::vector<int64_t>& list = lists.emplace_back();
     if (PyLong_Check(a.ptr())) {
       scalars |= 1u << (lists.size() - 1);
-      list.push_back(nb::cast<int64_t>(a));
+      list.push_back(integer_from_python(a, "an argument"));
     } else {
-      for (nb::handle i : a) list.push_back(nb::cast<int64_t>(i));
+      for (nb::handle i : a) list.push_back(integer_from_python(i, "an argument"));
     }
   }
   return Attrs::intern(std::move(lists), scalars);

@@ -65,19 +65,20 @@ void def_arithmetic(nb::class_<Size>& c, const char* name, const char* reflected
 
 }  // namespace
 
+int64_t integer_from_python(nb::handle h, const char* what) {
+  if (!PyIndex_Check(h.ptr()))
+    fail(ErrorKind::Type, what, " must be an integer, got ", nb::repr(h.type()).c_str(), ".");
+  nb::object number = nb::steal(PyNumber_Index(h.ptr()));
+  if (!number.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const int64_t n = PyLong_AsLongLongAndOverflow(number.ptr(), &overflow);
+  if (overflow) fail(ErrorKind::Value, what, " must fit into 64 bits, got ", nb::repr(number).c_str(), ".");
+  return n;
+}
+
 Size size_from_python(nb::handle h) {
-  if (PyLong_Check(h.ptr())) {
-    int64_t n = PyLong_AsLongLong(h.ptr());
-    if (n == -1 && PyErr_Occurred()) throw nb::python_error();
-    return {n};
-  }
   if (nb::isinstance<Size>(h)) return nb::cast<Size>(h);
-  if (PyIndex_Check(h.ptr())) {
-    nb::object n = nb::steal(PyNumber_Index(h.ptr()));
-    if (!n.is_valid()) throw nb::python_error();
-    return {nb::cast<int64_t>(n)};
-  }
-  fail(ErrorKind::Type, "a size must be an integer, got ", nb::repr(h.type()).c_str(), ".");
+  return {integer_from_python(h, "a size")};
 }
 
 nb::object size_to_python(Size s) { return s.graph ? nb::cast(s) : nb::object(nb::int_(s.value)); }

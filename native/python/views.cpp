@@ -51,7 +51,7 @@ nb::object permuted(const Value& x, nb::args axes) {
   if (axes.size() == 0) return all_reversed(x);
   Axes perm;
   for (nb::handle axis : given_numbers(axes))
-    perm.push_back(normalize_axis(nb::cast<int64_t>(axis), x.t.ndim(), "transpose"));
+    perm.push_back(normalize_axis(integer_from_python(axis, "transpose: an axis"), x.t.ndim(), "transpose"));
   return wrap(transposed(x, Attrs::intern({perm})));
 }
 

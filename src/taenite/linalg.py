@@ -90,6 +90,12 @@ def _renamed(error: LinAlgError, primitive: str, who: str) -> LinAlgError:
 _TRANS = {"N": (0, 0), "T": (1, 0), "C": (1, 1), 0: (0, 0), 1: (1, 0), 2: (1, 1)}
 
 
+def _flag(given: Any, who: str, name: str) -> int:
+    if not isinstance(given, bool | int):
+        raise TypeError(f"linalg.{who}: {name} must be a bool, got {given!r}.")
+    return int(bool(given))
+
+
 def _trans(trans: str | int, who: str) -> tuple[int, int]:
     try:
         return _TRANS[trans]
@@ -159,11 +165,11 @@ def solve_triangular(
     return solve_triangular_(
         a,
         b,
-        upper=int(upper),
+        upper=_flag(upper, "solve_triangular", "upper"),
         transposed=transposed,
         conjugated=conjugated,
-        unit_diagonal=int(unit_diagonal),
-        left=int(left),
+        unit_diagonal=_flag(unit_diagonal, "solve_triangular", "unit_diagonal"),
+        left=_flag(left, "solve_triangular", "left"),
     )
 
 
@@ -232,7 +238,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Tensor:
     >>> tn.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]]).tolist()
     [[2.0, 0.0], [1.0, 2.0]]
     """
-    return cholesky_(_square(a, "cholesky"), upper=int(upper), raises=1, mask=1)[0]
+    return cholesky_(_square(a, "cholesky"), upper=_flag(upper, "cholesky", "upper"), raises=1, mask=1)[0]
 
 
 class CholeskyExResult(NamedTuple):
@@ -248,7 +254,9 @@ def cholesky_ex(a: Any, /, *, upper: bool = False) -> CholeskyExResult:
     >>> tn.linalg.cholesky_ex([[1.0, 2.0], [2.0, 1.0]]).info.item()
     2
     """
-    return CholeskyExResult(*cholesky_(_square(a, "cholesky_ex"), upper=int(upper), raises=0))
+    return CholeskyExResult(
+        *cholesky_(_square(a, "cholesky_ex"), upper=_flag(upper, "cholesky_ex", "upper"), raises=0)
+    )
 
 
 def cho_solve(factor: Any, b: Any, /, *, upper: bool = False) -> Tensor:
@@ -410,7 +418,7 @@ def svd(a: Any, /, *, full_matrices: bool = True) -> SVDResult:
     >>> tn.linalg.svd([[0.0, 2.0], [1.0, 0.0]]).S.tolist()
     [2.0, 1.0]
     """
-    return SVDResult(*svd_(_matrices(a, "svd"), full=int(full_matrices)))
+    return SVDResult(*svd_(_matrices(a, "svd"), full=_flag(full_matrices, "svd", "full_matrices")))
 
 
 def svdvals(a: Any, /) -> Tensor:

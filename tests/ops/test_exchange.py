@@ -68,3 +68,8 @@ def test_dlpack_refuses_what_it_cannot_do():
     with pytest.raises(TypeError, match="takes part in differentiation"):
         tn.variable(x).__dlpack__()
     assert np.from_dlpack(tn.variable(x).detach()).shape == (3,)
+
+
+def test_from_dlpack_takes_objects_not_capsules():
+    with pytest.raises(TypeError, match="x must have the method __dlpack__, got PyCapsule"):
+        tn.from_dlpack(tn.ones(3).__dlpack__())

@@ -199,3 +199,26 @@ def test_set_at_repeated_rows_and_pairs():
         written = np.zeros((3, 4))
         written[key] = v.numpy()
         assert (g * v).sum().item() == written.sum()
+
+
+@pytest.mark.parametrize("key", [True, np.True_, np.array(False), (slice(None), True)], ids=str)
+def test_one_bool_is_not_an_index(key):
+    x = tn.ones((3, 3))
+    with pytest.raises(IndexError, match="one bool is neither an index nor a mask"):
+        x[key]
+    with pytest.raises(IndexError, match="one bool"):
+        tn.set(x, key, 1.0)
+
+
+def test_an_empty_list_selects_nothing():
+    x = tn.variable(tn.ones((2, 3)))
+    assert x[:, []].shape == (2, 0)
+    x[:, []].sum().backward()
+    assert not np.asarray(x.grad).any()
+
+
+def test_giant_indices_are_out_of_bounds():
+    for key in (2**70, -(2**70)):
+        with pytest.raises(IndexError, match=rf"index {key} is out of bounds for axis 0 of size 3"):
+            tn.ones(3)[key]
+    assert tn.ones(3)[: 2**70].shape == (3,)

@@ -133,6 +133,12 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     return unflatten(recording.out_structure, recording.values), pullback
 
 
+def _as_tuple(given: Any, name: str) -> tuple[Any, ...]:
+    if not isinstance(given, tuple | list):
+        raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, got {given!r}.")
+    return tuple(given)
+
+
 def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """``f(*primals)`` and its derivative in the direction of the tangents, in one forward pass.
 
@@ -147,8 +153,8 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     >>> dy.item()
     6.0
     """
-    values, structure = _tensor_leaves(tuple(primals), "jvp", "primals")
-    directions = _matching(tuple(tangents), values, structure, "jvp", "tangents")
+    values, structure = _tensor_leaves(_as_tuple(primals, "primals"), "jvp", "primals")
+    directions = _matching(_as_tuple(tangents, "tangents"), values, structure, "jvp", "tangents")
     with _level() as level:
         duals = [_core.make_dual(x, t, level) for x, t in zip(values, directions, strict=True)]
         outputs, out_structure = _outputs(f(*unflatten(structure, duals)), "jvp")

@@ -35,7 +35,7 @@ class EllipsisAxis:
 @lru_cache(1024)
 def parse(equation: str, ranks: tuple[int, ...]) -> Equation:
     """Reads ``"ij,jk->ik"`` for operands of those ranks."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = "".join(equation.split()).partition("->")
     terms = [_characters(term) for term in left.split(",")]
     return _resolve(terms, _characters(right) if arrow else None, ranks)
 
@@ -62,7 +62,7 @@ def _characters(term: str) -> list[Any]:
             labels.append(Ellipsis)
             rest = rest[3:]
             continue
-        if rest[0] in ".->,":
+        if rest[0] in ".->," or (rest[0].isascii() and not rest[0].isalpha()):
             raise ValueError(f"einsum: {rest[0]!r} in the term {term!r} is not a label.")
         labels.append(rest[0])
         rest = rest[1:]

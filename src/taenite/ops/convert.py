@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 import numpy
@@ -55,6 +56,9 @@ def as_axes(axes: Any) -> tuple[Any, ...]:
 
 def normal_axis(axis: int, ndim: int, who: str) -> int:
     """Maps ``-ndim..ndim-1`` to ``0..ndim-1``."""
+    if not hasattr(axis, "__index__"):
+        raise TypeError(f"{who}: an axis must be an integer, got {axis!r}.")
+    axis = index(axis)
     if not -ndim <= axis < ndim:
         raise IndexError(f"{who}: axis {axis} is out of bounds for a tensor of {ndim} dimensions.")
     return axis % ndim

@@ -172,6 +172,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None)
     [0, 1, 2]
     """
     first, last = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise ValueError("arange: step must not be 0.")
     return asarray(numpy.arange(first, last, step), dtype=dtype)
 
 

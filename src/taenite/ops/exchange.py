@@ -93,7 +93,12 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
     """
     if device not in (None, "cpu"):
         raise ValueError(f"from_dlpack: device must be 'cpu' or None, got {device!r}.")
-    array = numpy.from_dlpack(x, device="cpu" if device else None, copy=copy)
+    if not hasattr(x, "__dlpack__"):
+        raise TypeError(f"from_dlpack: x must have the method __dlpack__, got {type(x).__name__}.")
+    try:
+        array = numpy.from_dlpack(x, device="cpu" if device else None, copy=copy)
+    except RuntimeError as error:
+        raise BufferError(f"from_dlpack: {error}") from None
     as_dtype(array.dtype)
     return _core.from_buffer(array)
 

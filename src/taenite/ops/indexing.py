@@ -220,7 +220,17 @@ class Selection(NamedTuple):
 
 def _as_items(key: Any) -> list[Any]:
     items = list(key) if isinstance(key, tuple) else [key]
-    return [asarray(i) if isinstance(i, (list, numpy.ndarray)) else i for i in items]
+    return [_as_index(i) for i in items]
+
+
+def _as_index(item: Any) -> Any:
+    if isinstance(item, list):
+        item = asarray(item, dtype=None if item else "int64")
+    elif isinstance(item, numpy.ndarray | bool | numpy.bool_):
+        item = asarray(item)
+    if isinstance(item, Tensor) and item.ndim == 0 and item.dtype is bool_:
+        raise IndexError("index: one bool is neither an index nor a mask; use None for a new axis.")
+    return item
 
 
 def _axes_used(item: Any) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 import taenite as tn
 
-from ..case import COTANGENT, Array, Fixture, Row
+from ..case import COTANGENT, Fixture, Row
 from . import eager_backend
 from .base import Prepared, Unsupported, as_tuple
 from .eager_backend import xp
@@ -40,7 +40,7 @@ def transformed(row: Row) -> Callable[..., Any]:
         raise Unsupported(f"a compiled function has no {row.phase} mode") from None
 
 
-def arguments(row: Row, fixture: Fixture) -> tuple[Array, ...]:
+def arguments(row: Row, fixture: Fixture) -> tuple[Any, ...]:
     """Everything is an operand, so that nothing is folded into the program as a constant."""
     if row.phase == "vjp":
         return (np.asarray(COTANGENT), *fixture.operands)
