@@ -2,9 +2,12 @@
 would never run at all.
 """
 
+import os
 import re
 
 import pytest
+
+os.environ.setdefault("TAENITE_CHECK_GRAPHS", "1")  # every pass over a graph is checked
 
 pytest_plugins = ["pytester"]
 

@@ -90,9 +90,12 @@ class SymbolicShapes:
         return shape if self._equal.keys().isdisjoint(shape) else tuple(map(self._find, shape))
 
     def _find(self, s: int) -> int:
-        while s in self._equal:
-            s = self._equal[s]
-        return s
+        root = s
+        while root in self._equal:
+            root = self._equal[root]
+        if root != s:
+            self._equal[s] = root
+        return root
 
     def equate(self, a: int, b: int) -> None:
         """From now on both are the one that is a number, or was there first, when its registers were."""
