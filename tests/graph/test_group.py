@@ -27,6 +27,15 @@ def test_a_chain_and_its_sum_are_a_group():
     assert_same(before, after)
 
 
+@pytest.mark.parametrize("name", ["max", "min", "prod"])
+def test_other_reductions_end_a_group(name):
+    b = Builder()
+    x = b.input(4, 5)
+    y = b.call("abs", x)
+    whole, rows = b.call(name, y, axes=(0, 1)), b.call(name, y, axes=(1,))
+    assert members(apply(group, b.graph(whole, rows))) == [["abs", name]]
+
+
 def test_members_come_together_past_others():
     b = Builder()
     x, m = b.input(4, 4), b.input(4, 4)

@@ -21,6 +21,7 @@ from taenite.graph.primitives import ELEMENTWISE
 from taenite.graph.rewrite import dims_of_sizes
 
 _DTYPES = frozenset((float32, float64, complex64, complex128, bool_))
+_REDUCTIONS = frozenset(("sum", "sum_to", "prod", "max", "min", "any", "all"))
 SCALAR = -1  # the key of members without axes
 _PATIENCE = 8  # instructions that do not move which a member may pass, either way
 
@@ -186,7 +187,7 @@ def _endings(graph: Graph, keys: list[int | None], needs: list[set[int]]) -> set
     """The reductions of a member's value to a scalar of its dtype."""
     found = set()
     for k, i in enumerate(graph.instructions):
-        if i.primitive in ("sum", "sum_to") and len(needs[k]) == 1 and keys[next(iter(needs[k]))] is not None:
+        if i.primitive in _REDUCTIONS and len(needs[k]) == 1 and keys[next(iter(needs[k]))] is not None:
             x, y = graph.types[i.inputs[0]], graph.types[i.outputs[0]]
             if x.shape and not y.shape and x.dtype is y.dtype:
                 found.add(k)
