@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +111,8 @@ def test_links_of_a_page_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
     missing = [link for link in links if not (path.parent / link).exists()]
     assert not missing
+
+
+def test_the_tour_runs(capsys):
+    runpy.run_path(str(ROOT / "docs" / "tour.py"), run_name="__main__")
+    assert capsys.readouterr().out.endswith("the tour is over\n")

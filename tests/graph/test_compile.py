@@ -1,4 +1,4 @@
-"""What a compiled function promises: one trace for all sizes, eager's numbers, errors with the user's line."""
+"""What a compiled function promises: one trace for all sizes, eager numbers, errors with their line."""
 
 import pickle
 import threading
