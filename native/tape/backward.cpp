@@ -203,7 +203,10 @@ class Run {
       leave(work, program, cts.begin());
     } else {
       SmallVector<Size, 8> sizes;
-      for (int64_t s : n.sizes) sizes.push_back({s});
+      if (n.symbolic)
+        for (const Size& s : n.symbolic->sizes) sizes.push_back(s);
+      else
+        for (int64_t s : n.sizes) sizes.push_back({s});
       SmallVector<Value, 3> cts(rule.n_in);
       program.run(inputs.begin(), sizes, cts.begin());
       leave(work, program, cts.begin());

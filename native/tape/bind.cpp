@@ -105,7 +105,7 @@ struct Flat {
   const Tensor& tensor(int j) const { return r.p.n_out == 1 ? out->t : several[j]; }
   Value output(int j) const { return Value(tensor(j)); }
   Value operand(int i) const { return Value(r.in[i]->t); }
-  void keep_symbolic(Node&) const {}
+  void keep_symbolic(Node&, std::span<const Size>) const {}
   void give(int j) {
     if (r.p.n_out != 1) out[j].t = std::move(several[j]);
   }
@@ -123,10 +123,11 @@ struct Nested {
   const Tensor& tensor(int j) const { return results[j].t; }
   Value output(int j) const { return results[j]; }
   Value operand(int i) const { return *inner.at[i]; }
-  void keep_symbolic(Node& node) const {
+  void keep_symbolic(Node& node, std::span<const Size> sizes) const {
     auto in_a_graph = [](const Value& v) { return graph_under(v) != nullptr; };
     if (std::any_of(results.begin(), results.end(), in_a_graph))
-      node.symbolic.reset(new Symbolic{{results.begin(), results.end()}, line_of_trace()});
+      node.symbolic.reset(
+          new Symbolic{{results.begin(), results.end()}, {sizes.begin(), sizes.end()}, line_of_trace()});
   }
   void give(int j) { out[j] = std::move(results[j]); }
 };
@@ -175,7 +176,7 @@ void record(const Request& r, Value* out, int level, uint32_t need, const Rule& 
     edge.out = r.in[i]->out;
   }
   save(*node, rule, call, r.sizes);
-  call.keep_symbolic(*node);
+  call.keep_symbolic(*node, r.sizes);
   for (int j = 0; j < r.p.n_out; ++j) {
     const Tensor& t = call.tensor(j);
     Meta& meta = node->outs.emplace_back();

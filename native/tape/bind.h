@@ -1,5 +1,8 @@
 // bind: the one door to a primitive. The operand of the highest level decides what happens.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "primitives/primitive.h"
 #include "tape/value.h"
 
@@ -10,6 +13,13 @@ struct Size {
   int64_t value = 0;
   Graph* graph = nullptr;
   int expr = -1;
+};
+
+// What a node keeps of a call inside a trace.
+struct Symbolic {
+  std::vector<Value> outs;  // one level down: their sizes are symbolic
+  std::vector<Size> sizes;
+  std::string line;  // of the user's
 };
 
 // `out` has room for p.n_out values; outputs that are not in the mask stay default-constructed.

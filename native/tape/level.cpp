@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/local.h"
+#include "tape/bind.h"
 
 namespace tn {
 
@@ -51,7 +52,7 @@ Value track(const Value& v, int level) {
   if (!v.plain()) {
     out.box = Ref<Box>(new Box);
     out.box->inner = v;
-    if (graph_under(v)) out.node->symbolic.reset(new Symbolic{{v}, {}});
+    if (graph_under(v)) out.node->symbolic.reset(new Symbolic{{v}, {}, {}});
   }
   return out;
 }

@@ -6,8 +6,6 @@
 // and works there on inner values, which belong to lower levels. That is all there is to nesting.
 #pragma once
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "core/small_vector.h"
 #include "core/tensor.h"
@@ -19,6 +17,7 @@ struct Graph;
 struct Node;
 struct Executable;
 struct Rule;
+struct Symbolic;
 
 struct Value {
   enum class Kind : uint8_t { Plain, Tracked, Dual, Traced };
@@ -54,12 +53,6 @@ inline const Value& Value::inner() const { return box->inner; }
 struct Edge {
   Ref<Node> node;  // null: this operand needs no cotangent
   int out = 0;
-};
-
-// What a node keeps of a call inside a trace.
-struct Symbolic {
-  std::vector<Value> outs;  // one level down: their sizes are symbolic
-  std::string line;         // of the user's
 };
 
 // One recorded primitive call, or a leaf. Nodes hold no Python objects.

@@ -354,3 +354,58 @@ def test_memory_returns_to_the_pool():
         compiled(a).backward()
         a.grad = None
     assert tn.pool.stats()["bytes_in_use"] == before
+
+
+def test_offsets_of_slices_follow_the_size_backward_too():
+    """A start that depends on the size is an expression in the pullback as well."""
+
+    def f(x):
+        n = x.shape[0]
+        return (x[n - 2 :] ** 2).sum() + (x[: n // 2] ** 3).sum() + x[-1]
+
+    program = tn.compile(tn.grad(f))
+    for n in (8, 12, 5, 4, 3):
+        x = random(n)
+        np.testing.assert_allclose(np.asarray(program(x)), np.asarray(tn.grad(f)(x)), rtol=1e-13)
+    assert program.stats.traces == 1
+
+
+FUNCTIONS_OF_A_SQUARE_MATRIX = {
+    "qr": lambda a: tn.linalg.qr(a)[1].sum(),
+    "svd": lambda a: tn.linalg.svdvals(a).sum(),
+    "eigh": lambda a: tn.linalg.eigh(a + a.mT)[0].sum(),
+    "lu": lambda a: tn.linalg.lu(a)[1].sum() + tn.linalg.lu(a)[2].sum(),
+    "cholesky": lambda a: tn.linalg.cholesky(a @ a.mT + tn.eye(a.shape[0])).sum(),
+    "slogdet": lambda a: tn.linalg.slogdet(a)[1],
+    "inv": lambda a: tn.linalg.inv(a).sum(),
+    "variance": lambda a: ((a - a.mean(axis=1, keepdims=True)) ** 2).mean(),
+    "einsum": lambda a: tn.einsum("ij,jk,ki->", a, a, a),
+    "concat": lambda a: tn.concat([a, a.mT], axis=0).max(axis=0).sum(),
+    "strided": lambda a: (a.reshape(-1)[::2] ** 2).sum(),
+    "stack": lambda a: tn.stack([a, a * 2]).prod(axis=0).sum(),
+    "reversed": lambda a: (a[::-1] * a).sum(),
+    "where": lambda a: tn.where(a > 0, a, 0.1 * a).sum(),
+    "outer": lambda a: (a[:, None, :] * a[None, :, :]).sum(),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_A_SQUARE_MATRIX)
+def test_gradients_at_three_sizes_from_one_trace(name):
+    f = FUNCTIONS_OF_A_SQUARE_MATRIX[name]
+    program = tn.compile(tn.value_and_grad(f))
+    for n in (4, 7, 5):
+        a = random(n, n)
+        value, gradient = program(a)
+        want, wanted = tn.value_and_grad(f)(a)
+        np.testing.assert_allclose(value.item(), want.item(), rtol=1e-11)
+        np.testing.assert_allclose(np.asarray(gradient), np.asarray(wanted), rtol=1e-8, atol=1e-9)
+    assert program.stats.traces == 1
+
+
+def test_outputs_are_fresh():
+    """Equal outputs and constants are tensors of their own: writing to one changes nothing else."""
+    program = tn.compile(lambda x: (x + 1.0, x + 1.0, tn.ones(2)))
+    first, second, ones = program(tn.zeros(2))
+    first[0], ones[0] = 9.0, 9.0
+    equal(second, [1.0, 1.0])
+    equal(program(tn.zeros(2))[2], [1.0, 1.0])

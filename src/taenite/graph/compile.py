@@ -17,7 +17,7 @@ from taenite._core import Tensor
 from taenite.errors import TracingError
 from taenite.graph import derive
 from taenite.graph.ir import Graph
-from taenite.graph.passes import optimize
+from taenite.graph.passes import FOR_CALLERS, optimize
 from taenite.graph.program import PreparedCall, Program
 from taenite.graph.trace import tracing
 from taenite.ops.convert import asarray
@@ -164,7 +164,7 @@ class Compiled(_core.CompiledBase):
             outputs, structure = flatten(self._call(args, {**kwargs, **static}))
             graph = tracer.graph([_as_output(y, self._f) for y in outputs])
         graph, captured = _constants_as_inputs(graph)
-        return Program(_name(self._f), graph, optimize(graph), structure), captured
+        return Program(_name(self._f), graph, optimize(graph, FOR_CALLERS), structure), captured
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._signature is not None:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 
 from taenite.graph.check import check
 from taenite.graph.ir import Graph
-from taenite.graph.passes import cse, dead, fold, group, shapes, transposes
+from taenite.graph.passes import cse, dead, fold, fresh, group, shapes, transposes
 
 SIMPLIFY = (shapes.run, fold.run, transposes.run, cse.run, dead.run)
 DEFAULT = (*SIMPLIFY, group.run)
+FOR_CALLERS = (*SIMPLIFY, fresh.run, group.run)
+"""For programs whose outputs go to the user."""
 
 
 def optimize(graph: Graph, passes: tuple[Callable[[Graph], Graph], ...] = DEFAULT) -> Graph:

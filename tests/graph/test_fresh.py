@@ -1,0 +1,24 @@
+"""Outputs of a program are tensors of their own, by graphs before and after."""
+
+from build import Builder, names
+
+from taenite.graph.check import check
+from taenite.graph.passes import fresh
+
+
+def test_equal_outputs_and_constants_are_copied():
+    b = Builder()
+    x = b.input(3)
+    y = b.call("exp", x)
+    c = b.constant([1.0, 2.0])
+    after = fresh.run(b.graph(y, y, c, x, x))
+    check(after)
+    assert names(after) == ["exp", "astype", "astype"]
+    assert [i.inputs for i in after.instructions[1:]] == [(y,), (c,)]
+    assert len({*after.outputs[:3]}) == 3 and after.outputs[3:] == (x, x)
+
+
+def test_other_graphs_stay():
+    b = Builder()
+    graph = b.graph(b.call("exp", b.input(3)))
+    assert fresh.run(graph) is graph
