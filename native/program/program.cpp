@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/small_vector.h"
 #include "program/progress.h"
+#include "program/tiles.h"
 
 namespace tn {
 
@@ -16,6 +17,7 @@ Program::Program(const Graph& g, std::vector<int> outputs)
   analyse(g);
   find_last_uses();
   find_homes();
+  find_groups(g);
 }
 
 void Program::mark_sizes(int expr, std::vector<Use>& use) {
@@ -103,6 +105,14 @@ void Program::find_homes() {
   }
 }
 
+void Program::find_groups(const Graph& g) {
+  groups_.resize(steps_.size());
+  for (size_t k = 0; k < steps_.size();) {
+    groups_[k] = TileGroup::compile(steps_, k, g.registers, sizes_);
+    k += groups_[k] ? groups_[k]->n_steps() : 1;
+  }
+}
+
 namespace {
 
 int64_t dim(const Tensor& t, int axis, int64_t*) { return t.shape()[axis]; }
@@ -179,7 +189,12 @@ struct Program::Frame {
   }
 
   void run(const Program& p, std::span<const N> size_inputs, T* out) {
-    for (const Step& s : p.steps_) {
+    for (size_t k = 0; k < p.steps_.size();) {
+      if (p.groups_[k] && run_group(p, *p.groups_[k], &p.steps_[k], out)) {
+        k += p.groups_[k]->n_steps();
+        continue;
+      }
+      const Step& s = p.steps_[k++];
       if (s.source < 0) {
         step(p, s, size_inputs, out);
       } else {
@@ -189,12 +204,14 @@ struct Program::Frame {
     give(p, out);
   }
 
+  T* home_of(const Step& s, T* out) { return s.home >= 0 ? made.begin() + s.home : out + ~s.home; }
+
   void step(const Program& p, const Step& s, std::span<const N> size_inputs, T* out) {
     SmallVector<const T*, 8> in;
     for (int r : s.in) in.push_back(at[r]);
     SmallVector<N, 8> sizes;
     for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
-    T* home = s.home >= 0 ? made.begin() + s.home : out + ~s.home;
+    T* home = home_of(s, out);
     execute(s, in, sizes, home);
     for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = home + j;
     for (int r : s.dies) *const_cast<T*>(at[r]) = T();
@@ -211,6 +228,27 @@ struct Program::Frame {
       throw Error(e.kind, text(e.what(), " (In a compiled function, at ", line, ".)"));
     }
   }
+
+  // The group whose first step this is; false where it does not run as one.
+  bool run_group(const Program& p, const TileGroup& g, const Step* first, T* out)
+    requires std::is_same_v<T, Tensor>
+  {
+    SmallVector<const T*, 8> in;
+    for (int r : g.inputs()) in.push_back(at[r]);
+    SmallVector<T*, 8> homes;
+    for (int k : g.output_steps()) homes.push_back(home_of(first[k], out));
+    if (first->source < 0) {
+      if (!g.run(in, homes.begin())) return false;
+    } else {
+      progress::Instruction running("group", p.sources_[first->source]);
+      if (!g.run(in, homes.begin())) return false;
+    }
+    for (int i = 0; i < homes.size(); ++i) at[g.outputs()[i]] = homes[i];
+    for (int r : g.dies()) *const_cast<T*>(at[r]) = T();
+    return true;
+  }
+  // Values may be tracked: each step by itself.
+  bool run_group(const Program&, const TileGroup&, const Step*, T*) { return false; }
 
   bool is_mine(const T* t) const { return t >= made.begin() && t < made.end(); }
 

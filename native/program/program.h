@@ -6,6 +6,8 @@
 
 namespace tn {
 
+class TileGroup;
+
 enum class Use : uint8_t { None, Shape, Value };
 
 struct Step {
@@ -51,6 +53,7 @@ class Program {
   void analyse(const Graph& g);
   void find_last_uses();
   void find_homes();
+  void find_groups(const Graph& g);
 
   int n_registers_ = 0;
   int n_made_ = 0;  // registers that have no other home
@@ -58,6 +61,7 @@ class Program {
   std::vector<Use> input_use_;
   std::vector<bool> size_used_;
   std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const TileGroup>> groups_;  // at the first step of each
   std::vector<SizeExpr> sizes_;
   std::vector<std::pair<int, Value>> constants_;
   std::vector<int> outputs_;

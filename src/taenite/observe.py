@@ -133,13 +133,14 @@ class observe:
 
     @property
     def instructions(self) -> list[Instruction]:
-        """Wall time of the instructions of compiled functions, by primitive and line, longest first.
+        """Wall time of the instructions of compiled functions, by primitive and line, longest first. A group
+        that ran tile by tile is one of them, with the line of its first.
 
-        >>> f = tn.compile(lambda x: (x * x).sum())
+        >>> f = tn.compile(lambda a: tn.exp(a @ a).sum())
         >>> with tn.observe() as calls:
-        ...     _ = f(tn.asarray([1.0, 2.0]))
+        ...     _ = f(tn.eye(2))
         >>> sorted(i.primitive for i in calls.instructions)
-        ['multiply', 'sum']
+        ['dot_general', 'group']
         """
         start, end = self._span()
         found = []
