@@ -59,6 +59,7 @@ class Trace {
     level_ = -1;
   }
   const Graph& graph() const { return *graph_; }
+  Ref<Graph> share() const { return graph_; }
 
  private:
   Ref<Graph> graph_;
@@ -200,12 +201,19 @@ struct ExecutableHandle {
   Ref<Executable> r;
 };
 
-// `traced`: what sizes are checked on. `graph`: what runs.
-ExecutableHandle make_executable(nb::handle traced, nb::handle graph) {
-  Lowering checked(traced), run(graph);
+// `traced`: what sizes are checked on, a graph or, with the registers of its outputs, a trace that is over.
+// `graph`: what runs.
+ExecutableHandle make_executable(nb::handle traced, nb::handle graph, nb::handle outputs) {
+  Lowering run(graph);
   Ref<Executable> r(new Executable);
-  r->traced = checked.graph();
-  r->traced_outputs = checked.outputs;
+  if (nb::isinstance<Trace>(traced)) {
+    r->traced = nb::cast<const Trace&>(traced).share();
+    r->traced_outputs = ints(outputs);
+  } else {
+    Lowering checked(traced);
+    r->traced = checked.graph();
+    r->traced_outputs = checked.outputs;
+  }
   r->program = Program(*run.graph(), run.outputs);
   r->source = {graph.inc_ref().ptr(), [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); }};
   return {r};
@@ -393,7 +401,7 @@ void bind_graph(nb::module_& m) {
           "graph",
           [](const ExecutableHandle& h) { return nb::borrow(static_cast<PyObject*>(h.r->source.get())); })
       .def_prop_ro("n_out", [](const ExecutableHandle& h) { return h.r->n_out(); });
-  m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"));
+  m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"), nb::arg("outputs") = nb::tuple());
   nb::class_<Variants>(m, "Variants")
       .def(nb::init<>())
       .def("add",

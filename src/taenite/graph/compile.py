@@ -164,7 +164,9 @@ class Compiled(_core.CompiledBase):
             outputs, structure = flatten(self._call(args, {**kwargs, **static}))
             graph = tracer.graph([_as_output(y, self._f) for y in outputs])
         graph, captured = _constants_as_inputs(graph)
-        return Program(_name(self._f), graph, optimize(graph, FOR_CALLERS), structure), captured
+        native = None if captured else tracer.native
+        optimized = optimize(graph, FOR_CALLERS)
+        return Program(_name(self._f), graph, optimized, structure, native), captured
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._signature is not None:

@@ -31,11 +31,14 @@ class Program:
     graph: Graph
     structure: Any
     """Of the outputs."""
+    native_trace: Any = None
+    """What wrote ``traced``, where that was in this process."""
 
     @cached_property
     def executable(self) -> Any:
         """The native program."""
-        return _core.executable(self.traced, self.graph)
+        traced = self.traced if self.native_trace is None else self.native_trace
+        return _core.executable(traced, self.graph, self.traced.outputs)
 
     @cached_property
     def kind(self) -> int:

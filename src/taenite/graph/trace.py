@@ -14,13 +14,13 @@ class Tracer:
     """A trace in progress: operands become registers, and what is done with them is written down."""
 
     def __init__(self, likes: Sequence[Tensor]) -> None:
-        self._trace = _core.Trace()
-        self.inputs = [self._trace.input(x) for x in likes]
+        self.native = _core.Trace()
+        self.inputs = [self.native.input(x) for x in likes]
 
     def graph(self, outputs: Sequence[Tensor | None]) -> Graph:
         """What was written; ``None`` is an output that is identically zero."""
-        registers = tuple(ABSENT if y is None else self._trace.register_of(y) for y in outputs)
-        types, n_inputs, instructions, constants, sizes, guards = self._trace.export()
+        registers = tuple(ABSENT if y is None else self.native.register_of(y) for y in outputs)
+        types, n_inputs, instructions, constants, sizes, guards = self.native.export()
         return Graph(
             types=tuple(Type(dtype, shape) for dtype, shape in types),
             n_inputs=n_inputs,
@@ -33,7 +33,7 @@ class Tracer:
 
     def close(self) -> None:
         """From now on the traced values are dead."""
-        self._trace.close()
+        self.native.close()
 
 
 @contextmanager
