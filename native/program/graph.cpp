@@ -61,6 +61,12 @@ Size Graph::add_size_input(int64_t hint) { return size({SizeExpr::Op::Input, n_s
 int Graph::register_of(const Value& v) {
   if (v.kind == Value::Kind::Traced && v.box->graph == this) return v.box->reg;
   int reg = static_cast<int>(registers.size());
+  if (of_user && v.plain() && v.t.ndim() == 0) {
+    std::string key(1, static_cast<char>(v.t.dtype));
+    key.append(v.t.data, itemsize(v.t.dtype));
+    auto [it, fresh] = scalars_.try_emplace(std::move(key), reg);
+    if (!fresh) return it->second;
+  }
   registers.push_back({v.t.dtype, v.t.shape()});
   constants.emplace_back(reg, v);
   return reg;

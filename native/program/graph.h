@@ -66,6 +66,7 @@ struct Graph {
  private:
   std::unordered_map<std::string, int> written_;
   std::unordered_map<std::string, int> known_sizes_;
+  std::unordered_map<std::string, int> scalars_;  // constants of no axes, by dtype and bytes
 };
 
 // Set by the bindings: the line of the user's that is being run, as "file:line".

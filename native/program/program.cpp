@@ -7,13 +7,13 @@
 
 namespace tn {
 
-Program::Program(const Graph& g, std::vector<int> outputs)
+Program::Program(const Graph& g, std::vector<int> outputs, bool listed)
     : n_registers_(static_cast<int>(g.registers.size())),
       sizes_(g.sizes),
       outputs_(std::move(outputs)),
       sources_(g.sources) {
   size_used_.assign(g.n_size_inputs, false);
-  listing_ = show(g, outputs_);
+  if (listed) listing_ = show(g, outputs_);
   analyse(g);
   find_last_uses();
   find_homes();

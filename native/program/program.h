@@ -26,8 +26,8 @@ struct Step {
 class Program {
  public:
   Program() = default;
-  // `outputs`: registers, or -1 for an output that is identically zero.
-  Program(const Graph& g, std::vector<int> outputs);
+  // `outputs`: registers, or -1 for an output that is identically zero. `listed`: with a listing.
+  Program(const Graph& g, std::vector<int> outputs, bool listed = true);
 
   Use input_use(int i) const { return input_use_[i]; }
   bool size_input_used(int i) const { return size_used_[i]; }

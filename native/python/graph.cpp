@@ -214,7 +214,7 @@ ExecutableHandle make_executable(nb::handle traced, nb::handle graph, nb::handle
     r->traced = checked.graph();
     r->traced_outputs = checked.outputs;
   }
-  r->program = Program(*run.graph(), run.outputs);
+  r->program = Program(*run.graph(), run.outputs, false);
   r->source = {graph.inc_ref().ptr(), [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); }};
   return {r};
 }

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -162,10 +164,11 @@ class Compiled(_core.CompiledBase):
                 leaves[i] = x
             args, kwargs = unflatten(taken.structure, leaves)
             outputs, structure = flatten(self._call(args, {**kwargs, **static}))
-            graph = tracer.graph([_as_output(y, self._f) for y in outputs])
-        graph, captured = _constants_as_inputs(graph)
+            tensors = [_as_output(y, self._f) for y in outputs]
+            with _collector_paused():
+                graph, captured = _constants_as_inputs(tracer.graph(tensors))
+                optimized = optimize(graph, FOR_CALLERS)
         native = None if captured else tracer.native
-        optimized = optimize(graph, FOR_CALLERS)
         return Program(_name(self._f), graph, optimized, structure, native), captured
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -178,6 +181,18 @@ class Compiled(_core.CompiledBase):
             return self._f(*args, **kwargs)
         except TracingError as error:
             raise TracingError(f"{_where(error, self._f)}{error}{_ADVICE}") from error
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Graphs are many small objects without cycles; collecting between them would only cost time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 _ADVICE = (

@@ -1,8 +1,8 @@
 """Fresh outputs: what a caller may write to is nobody else's.
 
 Common subexpressions make equal outputs one register, and an output may be a constant of the program. The
-caller gets copies: a tensor of its own for each. An operand that is returned as it is stays the operand, as in
-eager code.
+caller gets copies: a tensor of its own for each. An operand that is returned stays the operand, as in eager
+code.
 """
 
 from __future__ import annotations
