@@ -130,6 +130,20 @@ void TileCode::find_last_uses() {
     }
 }
 
+// A kernel may write where it reads.
+void TileCode::find_donations() {
+  int position = static_cast<int>(before_.size());
+  for (const Instruction& i : during_) {
+    const Value& result = values_[i.out];
+    if (result.place == Place::Result && result.when == When::During)
+      for (const Value& v : values_)
+        if (v.place == Place::Operand && v.when == When::During && v.dtype == result.dtype &&
+            v.last_use >= 0 && v.last_use <= position)
+          donations_.push_back({v.index, result.index});
+    ++position;
+  }
+}
+
 void TileCode::place(Code& code, Places& cells, Places& tiles, int position) {
   for (Instruction& i : code) {
     Value& out = values_[i.out];
@@ -195,6 +209,7 @@ void TileCode::close(std::span<const int> results) {
     values_[results[k]].index = k;
   }
   find_last_uses();
+  find_donations();
   Places cells, tiles;
   int position = 0;
   for (Code* code : {&before_, &during_, &after_}) {

@@ -33,13 +33,18 @@ class TileCode {
   // The end of writing: which values are results, each of them once and none of them an input. The others
   // share as few tiles as their lives allow.
   void close(std::span<const int> results);
+  // Vectors of one dtype that may share memory: no operand is read after its result begins to be written.
+  struct Donation {
+    int operand, result;
+  };
+  const std::vector<Donation>& donations() const { return donations_; }
 
   int size() const { return static_cast<int>(before_.size() + during_.size() + after_.size()); }
   // Kernel calls for each tile.
   int loop_size() const { return static_cast<int>(during_.size()); }
   std::string listing() const;  // "9 kernels, 2 of them once; 3 tiles of 1024"
 
-  // Vectors have n > 0 elements. Results do not overlap operands.
+  // Vectors have n > 0 elements. Results do not overlap operands, donations aside.
   void run(std::span<const Operand> operands, std::span<void* const> results, size_t n) const;
 
  private:
@@ -81,6 +86,7 @@ class TileCode {
   int emit(Instruction i, DType t, When when);
   Code& code(When when) { return when == When::Before ? before_ : when == When::During ? during_ : after_; }
   void find_last_uses();
+  void find_donations();
   void place(Code& code, Places& cells, Places& tiles, int first_position);
   int slot(const Value& v) const;
   void resolve();
@@ -92,6 +98,7 @@ class TileCode {
   Code before_, during_, after_;
   std::vector<Reduction> reductions_;
   std::vector<Stream> streams_;
+  std::vector<Donation> donations_;
   std::vector<DType> operands_;
   int n_results_ = 0, n_cells_ = 0, n_tiles_ = 0;
   size_t tile_ = 0, tile_item_ = 1;

@@ -237,15 +237,21 @@ struct Program::Frame {
     for (int r : g.inputs()) in.push_back(at[r]);
     SmallVector<T*, 8> homes;
     for (int k : g.output_steps()) homes.push_back(home_of(first[k], out));
-    if (first->source < 0) {
-      if (!g.run(in, homes.begin())) return false;
-    } else {
-      progress::Instruction running("group", p.sources_[first->source]);
-      if (!g.run(in, homes.begin())) return false;
-    }
+    if (!(first->source < 0 ? g.run(in, homes.begin()) : located_run(p, g, *first, in, homes.begin())))
+      return false;
     for (int i = 0; i < homes.size(); ++i) at[g.outputs()[i]] = homes[i];
     for (int r : g.dies()) *const_cast<T*>(at[r]) = T();
     return true;
+  }
+  bool located_run(const Program& p, const TileGroup& g, const Step& first, std::span<const T* const> in,
+                   T* const* homes)
+    requires std::is_same_v<T, Tensor>
+  {
+    progress::Instruction running(g.n_steps() == 1 ? first.primitive->name : "group",
+                                  p.sources_[first.source]);
+    const bool ran = g.run(in, homes);
+    if (!ran) running.forget();
+    return ran;
   }
   // Values may be tracked: each step by itself.
   bool run_group(const Program&, const TileGroup&, const Step*, T*) { return false; }

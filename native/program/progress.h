@@ -33,6 +33,7 @@ class Instruction {
       note(primitive_, *line, std::chrono::nanoseconds(Clock::now() - start_).count());
     line = nullptr;
   }
+  void forget() { start_ = {}; }  // it did not happen
   Instruction(const Instruction&) = delete;
   Instruction& operator=(const Instruction&) = delete;
 

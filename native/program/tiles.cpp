@@ -23,11 +23,12 @@ class TileGroup::Compiler {
 
   void run() {
     while (first_ + g_.n_steps_ < steps_.size() && add(steps_[first_ + g_.n_steps_])) ++g_.n_steps_;
-    if (g_.n_steps_ < 2) return;
+    if (g_.n_steps_ == 0) return;
     find_outputs();
     std::vector<int> values;
     for (const Result& r : g_.results_) values.push_back(r.value);
     code_.close(values);
+    find_donations();
   }
 
  private:
@@ -222,6 +223,15 @@ class TileGroup::Compiler {
     g_.outputs_.push_back(out);
   }
 
+  // Of inputs that nobody reads after the group.
+  void find_donations() {
+    for (const TileCode::Donation& d : code_.donations())
+      for (size_t i = 0; i < g_.inputs_.size(); ++i)
+        if (g_.inputs_[i].operand == d.operand &&
+            std::find(g_.dies_.begin(), g_.dies_.end(), g_.input_registers_[i]) != g_.dies_.end())
+          g_.donations_.push_back({static_cast<int>(i), d.result});
+  }
+
   // By value, not only by its shape.
   bool is_read_later(int reg) const {
     for (const Step& s : rest()) {
@@ -274,7 +284,8 @@ std::unique_ptr<TileGroup> TileGroup::compile(std::span<const Step> steps, size_
                                               std::span<const SizeExpr> sizes) {
   auto group = std::make_unique<TileGroup>();
   Compiler(*group, steps, first, registers, sizes).run();
-  return group->n_steps_ < 2 ? nullptr : std::move(group);
+  const bool worthwhile = group->n_steps_ > 1 || (group->n_steps_ == 1 && !group->donations_.empty());
+  return worthwhile ? std::move(group) : nullptr;
 }
 
 std::string TileGroup::listing() const {
@@ -342,11 +353,14 @@ class TileGroup::Operands {
 // Where the code writes: outputs, and scalars that outputs are made of.
 class TileGroup::Results {
  public:
-  Results(const TileGroup& g, Tensor* const* outputs, const Layout& common) {
+  Results(const TileGroup& g, std::span<const Tensor* const> inputs, Tensor* const* outputs,
+          const Layout& common) {
     extra_.reserve(static_cast<int>(g.results_.size()));
-    for (const Result& r : g.results_) {
+    for (size_t k = 0; k < g.results_.size(); ++k) {
+      const Result& r = g.results_[k];
       Tensor& t = r.output < 0 ? extra_.emplace_back() : *outputs[r.output];
-      t = r.scalar ? empty(r.dtype, Dims{}) : empty(r.dtype, common);
+      if (!take_over(g, static_cast<int>(k), inputs, common, t))
+        t = r.scalar ? empty(r.dtype, Dims{}) : empty(r.dtype, common);
       tensors_.push_back(&t);
       data_.push_back(t.data);
     }
@@ -355,6 +369,21 @@ class TileGroup::Results {
   const Tensor& operator[](int k) const { return *tensors_[k]; }
 
  private:
+  // The storage then belongs to both until the group is over; that it is unique now makes this the last time.
+  static bool take_over(const TileGroup& g, int result, std::span<const Tensor* const> inputs,
+                        const Layout& common, Tensor& t) {
+    for (const Donation& d : g.donations_) {
+      const Tensor& donor = *inputs[d.input];
+      if (d.result != result || !donor.storage.unique() || donor.storage->readonly ||
+          !same_strides(donor.layout, common))
+        continue;
+      t = donor;
+      ++t.storage->version;
+      return true;
+    }
+    return false;
+  }
+
   SmallVector<const Tensor*, 8> tensors_;
   SmallVector<void*, 8> data_;
   SmallVector<Tensor, 1> extra_;
@@ -377,7 +406,7 @@ Tensor TileGroup::shape_of(const Output& o, const Layout& common) {
 bool TileGroup::run(std::span<const Tensor* const> inputs, Tensor* const* outputs) const {
   const Operands operands(*this, inputs);
   if (!operands.fits()) return false;
-  const Results results(*this, outputs, operands.layout());
+  const Results results(*this, inputs, outputs, operands.layout());
   {
     Unlocked unlocked(operands.numel() * code_.loop_size() >= kWorthUnlocking);
     code_.run(operands.data(), results.data(), operands.numel());

@@ -10,7 +10,8 @@ namespace tn {
 
 class TileGroup {
  public:
-  // As many of the steps from `first` on as can run together; null if that is fewer than two. `registers` has
+  // As many of the steps from `first` on as can run together; null if that is fewer than two, and nothing can
+  // be written in place. `registers` has
   // dtype and traced shape of every register, `sizes` is the table that the steps' sizes refer to.
   static std::unique_ptr<TileGroup> compile(std::span<const Step> steps, size_t first,
                                             std::span<const Meta> registers, std::span<const SizeExpr> sizes);
@@ -51,6 +52,9 @@ class TileGroup {
     DType dtype;
     bool scalar;
   };
+  struct Donation {
+    int input, result;
+  };
   struct FixedSize {
     int axis;
     int64_t size;
@@ -67,6 +71,7 @@ class TileGroup {
   std::vector<Output> outputs_;
   std::vector<Result> results_;
   std::vector<FixedSize> fixed_sizes_;
+  std::vector<Donation> donations_;
   std::vector<int> input_registers_, output_registers_, output_steps_, dies_;
   int n_steps_ = 0, n_operands_ = 0;
 };

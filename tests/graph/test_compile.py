@@ -409,3 +409,43 @@ def test_outputs_are_fresh():
     first[0], ones[0] = 9.0, 9.0
     equal(second, [1.0, 1.0])
     equal(program(tn.zeros(2))[2], [1.0, 1.0])
+
+
+def peak_bytes(f, x):
+    f(x)
+    tn.pool.reset_peak()
+    before = tn.pool.stats()["bytes_in_use"]
+    y = f(x)
+    peak = tn.pool.stats()["peak_bytes_in_use"] - before
+    del y
+    return peak
+
+
+@pytest.mark.parametrize(
+    "f, tensors",
+    [
+        (lambda x: tn.exp(x @ x), 1),
+        (lambda x: (x @ x) * x + 1.0, 1),
+        (lambda x: tn.exp(-((x * 2.0 + 1.0) ** 2)).sum(), 0),
+        (tn.grad(lambda x: tn.exp(-((x * 2.0 + 1.0) ** 2)).sum()), 1),
+        (tn.value_and_grad(lambda x: ((x * x + x) * x + x * x).sum()), 1),
+    ],
+)
+def test_memory_is_outputs_and_tiles(f, tensors):
+    """What dies is written over; what stays inside a group is never written out."""
+    n = 512
+    assert peak_bytes(tn.compile(f), random(n, n)) <= 8 * n * n * tensors + 2**17
+
+
+def test_what_is_read_again_is_not_written_over():
+    def f(x):
+        z = x @ x
+        return z * z, z + 1.0, tn.exp(z) @ z
+
+    x = random(40, 40)
+    program = tn.compile(f)
+    for got, want in zip(program(x), f(x), strict=True):
+        equal(got, want)
+    y = x.copy()
+    equal(tn.compile(lambda x: (x * 2.0 + 1.0) * x)(y), (x * 2.0 + 1.0) * x)
+    equal(x, y)  # operands are never written over
