@@ -155,6 +155,7 @@ void Executable::call(Operands in, Value* out) {
   int ceiling = no_grad.blocks ? no_grad.ceiling() : -1;
   bool records = top->kind == Value::Kind::Tracked && top->level > ceiling;
   bool wide = n_out() > kMaxTracked;
+  if (Graph* g = open_trace(); g && g->level > top->level) return run_inline(*this, in, out);
   if (records && !wide) return run_tracked(*this, in, out, top->level);
   if (top->kind == Value::Kind::Dual && !wide) return run_dual(*this, in, out, top->level);
   run_inline(*this, in, out);

@@ -28,7 +28,7 @@ struct Executable {
   Ref<Graph> traced;                // what its sizes are checked on
   std::vector<int> traced_outputs;  // registers of it
   Program program;
-  std::shared_ptr<void> source;  // the Python object that it was made from, for who differentiates it
+  std::shared_ptr<void> source;  // the Python objects that it was made from: (traced, what runs)
   std::vector<std::unique_ptr<Derived>> pullbacks, pushforwards;
 
   static void destroy(Executable* r);

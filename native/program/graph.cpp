@@ -10,6 +10,8 @@ namespace {
 
 TN_THREAD_LOCAL const std::string* line_in_force = nullptr;
 
+constexpr int64_t kSmall = 8;  // elements of a constant that is not looked for among the others
+
 Value traced(const Graph& g, int reg) {
   Value v;
   v.t.dtype = g.registers[reg].dtype;
@@ -60,6 +62,9 @@ Size Graph::add_size_input(int64_t hint) { return size({SizeExpr::Op::Input, n_s
 
 int Graph::register_of(const Value& v) {
   if (v.kind == Value::Kind::Traced && v.box->graph == this) return v.box->reg;
+  if (!v.plain() || v.t.numel() > kSmall)
+    for (const auto& [reg, known] : constants)
+      if (same_value(v, known)) return reg;
   int reg = static_cast<int>(registers.size());
   if (of_user && v.plain() && v.t.ndim() == 0) {
     std::string key(1, static_cast<char>(v.t.dtype));
@@ -84,7 +89,39 @@ Size Graph::size(SizeExpr e, int64_t hint) {
 }
 
 int Graph::size_id(Size s) {
-  return s.graph == this ? s.expr : size({SizeExpr::Op::Const, s.value}, s.value).expr;
+  if (s.graph == this) return s.expr;
+  if (s.graph && s.graph->level < level) return adopt(*s.graph, s.expr);
+  return size({SizeExpr::Op::Const, s.value}, s.value).expr;
+}
+
+// A size of a graph around this one, in terms of values that this one closes over.
+int Graph::adopt(const Graph& outer, int expr) {
+  SizeExpr e = outer.sizes[expr];
+  if (e.op == SizeExpr::Op::Input) e = {SizeExpr::Op::Const, outer.size_hints[expr]};
+  if (e.op == SizeExpr::Op::Dim) e.a = register_of(outer.value(static_cast<int>(e.a)));
+  if (e.op >= SizeExpr::Op::Add) {
+    e.a = adopt(outer, static_cast<int>(e.a));
+    e.b = adopt(outer, static_cast<int>(e.b));
+  }
+  return size(e, outer.size_hints[expr]).expr;
+}
+
+Graph* inner(Graph* a, Graph* b) {
+  if (!a || !b) return a ? a : b;
+  return a->level < b->level ? b : a;
+}
+
+static bool same_memory(const Tensor& a, const Tensor& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.shape() == b.shape() &&
+         a.layout.strides == b.layout.strides;
+}
+
+bool same_value(const Value& a, const Value& b) {
+  if (a.kind != b.kind || a.level != b.level || a.stamp != b.stamp) return false;
+  if (a.plain()) return same_memory(a.t, b.t);
+  if (a.kind == Value::Kind::Tracked) return a.node == b.node && a.out == b.out;
+  if (a.kind == Value::Kind::Dual) return a.box == b.box;
+  return a.box->graph == b.box->graph && a.box->reg == b.box->reg;
 }
 
 int Graph::emit(const Primitive& p, const Attrs& attrs, std::vector<int> in, std::vector<int> size_list,
@@ -124,7 +161,7 @@ int64_t evaluate(SizeExpr::Op op, int64_t a, int64_t b) {
 
 Size combine(SizeExpr::Op op, Size a, Size b) {
   int64_t hint = evaluate(op, a.value, b.value);
-  Graph* g = a.graph ? a.graph : b.graph;
+  Graph* g = inner(a.graph, b.graph);
   if (!g) return {hint};
   return g->size({op, g->size_id(a), g->size_id(b)}, hint);
 }
@@ -133,7 +170,7 @@ bool compare(Guard::Relation r, Size a, Size b) {
   bool holds = r == Guard::Relation::Eq   ? a.value == b.value
                : r == Guard::Relation::Lt ? a.value < b.value
                                           : a.value <= b.value;
-  Graph* g = a.graph ? a.graph : b.graph;
+  Graph* g = inner(a.graph, b.graph);
   if (!g) return holds;
   int lhs = g->size_id(a), rhs = g->size_id(b);
   if (lhs != rhs) g->guards.push_back({r, lhs, rhs, holds});

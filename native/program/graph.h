@@ -57,17 +57,24 @@ struct Graph {
   // The register of a value; one that this graph did not make becomes a constant.
   int register_of(const Value& v);
   Size size(SizeExpr e, int64_t hint);
-  int size_id(Size s);  // expression of a number or of a size of this graph
+  // The expression of a number, or of a size of this graph or of one around it.
+  int size_id(Size s);
   // Equal calls are written once.
   int emit(const Primitive& p, const Attrs& attrs, std::vector<int> in, std::vector<int> sizes, uint32_t mask,
            std::span<const Meta> outs);
   Value value(int reg) const;
 
  private:
+  int adopt(const Graph& outer, int expr);
   std::unordered_map<std::string, int> written_;
   std::unordered_map<std::string, int> known_sizes_;
   std::unordered_map<std::string, int> scalars_;  // constants of no axes, by dtype and bytes
 };
+
+// The one that was opened last; either may be null.
+Graph* inner(Graph* a, Graph* b);
+// Whether both are one value, and not only equal ones.
+bool same_value(const Value& a, const Value& b);
 
 // Set by the bindings: the line of the user's that is being run, as "file:line".
 extern std::string (*line_of_user)();

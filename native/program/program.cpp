@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/small_vector.h"
+#include "program/branches.h"
 #include "program/progress.h"
 #include "program/tiles.h"
 
@@ -45,7 +46,7 @@ void Program::analyse(const Graph& g) {
   for (auto it = g.instructions.rbegin(); it != g.instructions.rend(); ++it) {
     const Primitive& p = *it->primitive;
     uint32_t mask = 0;
-    Use most = p.is(kEffect) ? Use::Value : Use::None;
+    Use most = has_effect(p, *it->attrs) ? Use::Value : Use::None;
     for (int j = 0; j < p.n_out; ++j) {
       most = std::max(most, use[it->out + j]);
       if (use[it->out + j] != Use::None) mask |= 1u << j;
@@ -225,6 +226,7 @@ struct Program::Frame {
     try {
       step(p, s, size_inputs, out);
     } catch (const Error& e) {
+      if (s.primitive == &cond_primitive()) throw;  // its branch knows the line
       throw Error(e.kind, text(e.what(), " (In a compiled function, at ", line, ".)"));
     }
   }

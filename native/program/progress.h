@@ -20,18 +20,18 @@ struct Timed {
 void note(const char* primitive, const std::string& line, int64_t nanoseconds);
 std::vector<Timed> timed();
 
-// The line of one instruction, and its time while somebody observes.
+// The line of one instruction, and its time while somebody observes. An instruction may run others inside.
 class Instruction {
  public:
-  Instruction(const char* primitive, const std::string& at) : primitive_(primitive) {
+  Instruction(const char* primitive, const std::string& at) : primitive_(primitive), at_(at), around_(line) {
     line = &at;
     if (observe::on()) [[unlikely]]
       start_ = Clock::now();
   }
   ~Instruction() {
     if (start_ != Clock::time_point()) [[unlikely]]
-      note(primitive_, *line, std::chrono::nanoseconds(Clock::now() - start_).count());
-    line = nullptr;
+      note(primitive_, at_, std::chrono::nanoseconds(Clock::now() - start_).count());
+    line = around_;
   }
   void forget() { start_ = {}; }  // it did not happen
   Instruction(const Instruction&) = delete;
@@ -40,6 +40,8 @@ class Instruction {
  private:
   using Clock = std::chrono::steady_clock;
   const char* primitive_;
+  const std::string& at_;
+  const std::string* around_;
   Clock::time_point start_;
 };
 

@@ -1,4 +1,5 @@
 // Variables, backward, levels, and the hook through which rules are traced.
+#include "program/graph.h"
 #include "python/bindings.h"
 #include "tape/backward.h"
 #include "tape/level.h"
@@ -134,6 +135,7 @@ void bind_levels(nb::module_& m) {
   m.def("is_wrapped", [](const Value& x) { return !x.plain() && x.kind != Value::Kind::Traced; });
   m.def("is_traced", [](const Value& x) { return graph_under(x) != nullptr; });
   m.def("level_of", [](const Value& x) { return static_cast<int>(x.level); });
+  m.def("is_same", [](const Value& x, const Value& y) { return same_value(x, y); });
   m.def("bare", [](const Value& x) { return wrap(Value(x.t)); });
   m.def("wrapping", wrapping);
   m.def("hint_shape", [](const Value& x) {

@@ -1,7 +1,7 @@
 // Traces, and what Python makes of them: graphs as plain tuples both ways, executables, compiled functions.
 #include <nanobind/stl/optional.h>
 
-#include "program/executable.h"
+#include "program/branches.h"
 #include "python/bindings.h"
 #include "tape/backward.h"
 #include "tape/level.h"
@@ -44,6 +44,7 @@ class Trace {
     graph_->level = level_;
     graph_->stamp = stamp_of(level_);
     graph_->of_user = true;
+    around_ = exchange_open_trace(graph_.get());
   }
   ~Trace() { close(); }
   Trace(const Trace&) = delete;
@@ -55,7 +56,9 @@ class Trace {
   }
   int register_of(const Value& v) { return graph_->register_of(v); }
   void close() {
-    if (level_ >= 0) close_level(level_);
+    if (level_ < 0) return;
+    exchange_open_trace(around_);
+    close_level(level_);
     level_ = -1;
   }
   const Graph& graph() const { return *graph_; }
@@ -63,6 +66,7 @@ class Trace {
 
  private:
   Ref<Graph> graph_;
+  Graph* around_ = nullptr;  // the trace inside of which this one was opened
   int level_;
 };
 
@@ -83,11 +87,29 @@ nb::tuple int_tuple(std::span<const int> items) {
   return nb::tuple(l);
 }
 
+nb::handle source_of(const Executable& e) { return static_cast<PyObject*>(e.source.get()); }
+
+// Of a cond: for each side what was traced, and what runs.
+nb::tuple export_branches(const Graph& g, const Instruction& i) {
+  if (i.primitive != &cond_primitive()) return nb::tuple();
+  SmallVector<Tensor, 8> operands(static_cast<int>(i.in.size()) - 1);
+  SmallVector<const Tensor*, 8> at;
+  for (int k = 0; k < operands.size(); ++k) {
+    const Meta& m = g.registers[i.in[k + 1]];
+    operands[k].dtype = m.dtype;
+    operands[k].layout = Layout::c_contiguous(m.shape);
+    at.push_back(&operands[k]);
+  }
+  return nb::make_tuple(source_of(branch_for(i.attrs->scalar(0), at)),
+                        source_of(branch_for(i.attrs->scalar(1), at)));
+}
+
 nb::tuple export_instruction(const Graph& g, const Instruction& i) {
   std::vector<int> outs;
   for (int j = 0; j < i.primitive->n_out; ++j) outs.push_back(i.out + j);
   return nb::make_tuple(i.primitive->name, attrs_to_python(*i.attrs), int_tuple(i.in), int_tuple(i.sizes),
-                        int_tuple(outs), i.mask, i.source < 0 ? "" : g.sources[i.source].c_str());
+                        int_tuple(outs), i.mask, i.source < 0 ? "" : g.sources[i.source].c_str(),
+                        export_branches(g, i));
 }
 
 nb::tuple export_graph(const Trace& t) {
@@ -201,6 +223,10 @@ struct ExecutableHandle {
   Ref<Executable> r;
 };
 
+std::shared_ptr<void> kept(nb::object o) {
+  return {o.release().ptr(), [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); }};
+}
+
 // `traced`: what sizes are checked on, a graph or, with the registers of its outputs, a trace that is over.
 // `graph`: what runs.
 ExecutableHandle make_executable(nb::handle traced, nb::handle graph, nb::handle outputs) {
@@ -215,9 +241,23 @@ ExecutableHandle make_executable(nb::handle traced, nb::handle graph, nb::handle
     r->traced_outputs = checked.outputs;
   }
   r->program = Program(*run.graph(), run.outputs, false);
-  r->source = {graph.inc_ref().ptr(), [](void* o) { Py_DECREF(static_cast<PyObject*>(o)); }};
+  r->source = kept(nb::make_tuple(traced, graph));
   return {r};
 }
+
+// A branch of cond: for good with these sizes, or one that `recipe` makes for others.
+int add_branch_from_python(const ExecutableHandle& h, nb::object recipe) {
+  return add_branch({{h.r}, recipe.is_none() ? nullptr : kept(std::move(recipe))});
+}
+
+ExecutableHandle branch_like(int64_t id, nb::list operands) {
+  SmallVector<const Tensor*, 16> in;
+  for (nb::handle o : operands) in.push_back(&unwrap(o)->t);
+  return {Ref<Executable>(&branch_for(id, in))};
+}
+
+// Whether operand i matters beyond its shape.
+bool reads(const ExecutableHandle& h, int i) { return h.r->program.input_use(i) == Use::Value; }
 
 nb::list wrapped(std::span<Value> values) {
   nb::list out;
@@ -262,6 +302,13 @@ Derived derive(const char* mode, const Executable& r, std::span<const Value* con
   if (!found[1].is_none()) d.backward = nb::cast<ExecutableHandle&>(found[1]).r;
   d.n_residuals = nb::cast<int>(found[2]);
   return d;
+}
+
+Ref<Executable> variant_from(void* recipe, std::span<const Tensor* const> in) {
+  nb::list likes;
+  for (const Tensor* t : in) likes.append(wrap(Value(*t)));
+  nb::object made = nb::handle(static_cast<PyObject*>(recipe))(likes);
+  return nb::cast<ExecutableHandle&>(made).r;
 }
 
 // ---- compiled functions ----
@@ -381,6 +428,7 @@ void bind_graph(nb::module_& m) {
   derive_pushforward = [](const Executable& r, std::span<const Value* const> in, const std::string& need) {
     return derive("pushforward", r, in, need);
   };
+  make_variant = variant_from;
   m.def("set_graph_hooks", [](nb::object derive, std::string folder) {
     keep_in_module("_graph_hooks", derive);
     derive_hook = derive.ptr();
@@ -397,11 +445,13 @@ void bind_graph(nb::module_& m) {
   nb::class_<ExecutableHandle>(m, "Executable")
       .def("__call__", call_executable, nb::arg("operands"))
       .def("inline", inline_executable, nb::arg("operands"))
-      .def_prop_ro(
-          "graph",
-          [](const ExecutableHandle& h) { return nb::borrow(static_cast<PyObject*>(h.r->source.get())); })
+      .def("reads", reads, nb::arg("operand"))
+      .def_prop_ro("graph", [](const ExecutableHandle& h) { return nb::object(source_of(*h.r)[1]); })
       .def_prop_ro("n_out", [](const ExecutableHandle& h) { return h.r->n_out(); });
   m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"), nb::arg("outputs") = nb::tuple());
+  m.def("add_branch", add_branch_from_python, nb::arg("executable"), nb::arg("recipe").none() = nb::none());
+  m.def("forget_branches", forget_branches);
+  m.def("branch_like", branch_like, nb::arg("id"), nb::arg("operands"));
   nb::class_<Variants>(m, "Variants")
       .def(nb::init<>())
       .def("add",

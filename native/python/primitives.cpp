@@ -1,7 +1,7 @@
 // bind and the table of primitives, as Python sees them.
 #include <nanobind/stl/string.h>
 
-#include "primitives/primitive.h"
+#include "program/branches.h"
 #include "python/bindings.h"
 
 namespace tn {
@@ -89,6 +89,7 @@ nb::tuple attrs_to_python(const Attrs& attrs) {
 
 void bind_primitives(nb::module_& m) {
   register_all();
+  register_branches();
   nb::class_<Primitive>(m, "Primitive")
       .def_prop_ro("name", [](const Primitive& p) { return p.name; })
       .def_ro("n_in", &Primitive::n_in)

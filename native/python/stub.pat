@@ -126,6 +126,12 @@
     @property
     def graph(self) -> Any: ...
 
+^taenite._core.add_branch$:
+    def add_branch(executable: Executable, recipe: Callable[[list[Tensor]], Executable] | None = None) -> int: ...
+
+^taenite._core.branch_like$:
+    def branch_like(id: int, operands: list[Tensor]) -> Executable: ...
+
 ^taenite._core.Variants.add$:
     def add(
         self,

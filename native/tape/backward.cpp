@@ -100,13 +100,24 @@ class Waiting {
 };
 
 TN_THREAD_LOCAL bool running = false;
+TN_THREAD_LOCAL const Graph* running_in = nullptr;
 
+// A pass inside of a pass is refused, except in a trace that was opened since: a rule that is being written.
 struct RunningScope {
   RunningScope() {
-    if (running) fail(ErrorKind::Runtime, "backward: called from inside a backward pass.");
+    if (running && running_in == open_trace())
+      fail(ErrorKind::Runtime, "backward: called from inside a backward pass.");
     running = true;
+    running_in = open_trace();
   }
-  ~RunningScope() { running = false; }
+  ~RunningScope() {
+    running = outer_;
+    running_in = outer_in_;
+  }
+
+ private:
+  const bool outer_ = running;
+  const Graph* const outer_in_ = running_in;
 };
 
 // State of a run lives here and not in the nodes: an exception leaves nothing behind.

@@ -66,8 +66,7 @@ uint32_t operands_at(Operands in, int level) {
 
 // --- Traced -----------------------------------------------------------------------------------------------
 
-void run_traced(const Request& r, Value* out, const Value& top) {
-  Graph& g = *top.box->graph;
+void run_traced(const Request& r, Value* out, Graph& g) {
   Tensors tensors;
   Numbers numbers;
   tensors_of(r.in, tensors);
@@ -251,6 +250,23 @@ void run_unrecorded(const Request& r, Value* out, int ceiling) {
 
 }  // namespace
 
+namespace {
+
+// The trace that a call belongs to whose highest operand is of this level; null when that level decides.
+Graph* trace_around(int level) {
+  Graph* g = open_trace();
+  return g && g->level > level ? g : nullptr;
+}
+
+// The trace whose sizes a call without traced operands takes.
+Graph* trace_of(std::span<const Size> sizes) {
+  Graph* found = nullptr;
+  for (const Size& s : sizes) found = inner(found, s.graph);
+  return found ? inner(found, open_trace()) : nullptr;
+}
+
+}  // namespace
+
 uint32_t visible_mask(const Primitive& p) { return ((1u << p.n_out) - 1) & ~p.hidden; }
 
 void bind(const Primitive& p, Operands in, const Attrs& attrs, std::span<const Size> sizes, uint32_t mask,
@@ -260,18 +276,17 @@ void bind(const Primitive& p, Operands in, const Attrs& attrs, std::span<const S
     if (v->level >= 0 && (!top || v->level > top->level)) top = v;
   Request r{p, in, attrs, sizes, mask};
   if (!top) {
-    for (const Size& s : sizes)
-      if (s.graph) return run_traced(r, out, s.graph->value(0));
+    if (Graph* g = trace_of(sizes)) return run_traced(r, out, *g);
     return run_plain(r, out);
   }
   for (const Value* v : in) require_live(*v);
-  if (top->kind == Value::Kind::Tracked) {
-    int ceiling = no_grad.blocks ? no_grad.ceiling() : -1;
-    if (top->level <= ceiling) return run_unrecorded(r, out, ceiling);
-    return run_tracked(r, out, top->level);
-  }
+  bool tracked = top->kind == Value::Kind::Tracked;
+  int ceiling = tracked && no_grad.blocks ? no_grad.ceiling() : -1;
+  if (tracked && top->level <= ceiling) return run_unrecorded(r, out, ceiling);
+  if (Graph* g = trace_around(top->level)) return run_traced(r, out, *g);
+  if (tracked) return run_tracked(r, out, top->level);
   if (top->kind == Value::Kind::Dual) return run_dual(r, out, top->level);
-  run_traced(r, out, *top);
+  run_traced(r, out, *top->box->graph);
 }
 
 Value bind1(const Primitive& p, Operands in, const Attrs& attrs, std::span<const Size> sizes) {

@@ -1,5 +1,6 @@
 #include "tape/level.h"
 
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -13,7 +14,11 @@ NoGrad no_grad;
 namespace {
 TN_THREAD_LOCAL std::vector<uint32_t> open_levels{0};  // stamps; level 0 is always open
 TN_THREAD_LOCAL uint32_t last_stamp = 0;
+TN_THREAD_LOCAL Graph* innermost_trace = nullptr;
 }  // namespace
+
+Graph* open_trace() { return innermost_trace; }
+Graph* exchange_open_trace(Graph* g) { return std::exchange(innermost_trace, g); }
 
 int open_level() {
   open_levels.push_back(++last_stamp);

@@ -12,6 +12,12 @@ uint32_t stamp_of(int level);
 // Raises TracingError for a value that has outlived the transform that made it.
 void require_live(const Value& v);
 
+// The trace of a user's function that this thread is in, if any. What its function does with values of lower
+// levels alone (closures) belongs to the trace too, so that it runs when the program does, or not at all.
+Graph* open_trace();
+// Returns the trace that was open before.
+Graph* exchange_open_trace(Graph* g);
+
 class LevelScope {
  public:
   LevelScope() : level(open_level()) {}

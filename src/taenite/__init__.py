@@ -34,6 +34,7 @@ from taenite.einsum import einsum as einsum
 from taenite.einsum import einsum_path as einsum_path
 from taenite.einsum import einsum_plan as einsum_plan
 from taenite.graph.compile import compile as compile
+from taenite.graph.cond import cond as cond
 from taenite.observe import observe as observe
 from taenite.ops.contraction import dot as dot
 from taenite.ops.contraction import inner as inner

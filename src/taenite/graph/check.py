@@ -120,6 +120,9 @@ def _faults_of_call(graph: Graph, i: Instruction, at: int) -> Iterator[Fault]:
         yield Fault(f"{i.primitive} has {primitive.n_out} outputs", str(len(i.outputs)), at)
     if i.mask < 0 or i.mask >> primitive.n_out:
         yield Fault(f"a mask must demand outputs of {primitive.n_out}", bin(i.mask), at)
+    for _, branch in i.branches:
+        for fault in _faults(branch):
+            yield Fault(f"in a branch, {fault.rule}", fault.got + "." + neighbourhood(branch, fault.at), at)
     for s in i.sizes:
         if not 0 <= s < len(graph.sizes):
             yield Fault(f"sizes must be below {len(graph.sizes)}", str(s), at)

@@ -9,7 +9,6 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy
@@ -18,7 +17,6 @@ from taenite import _core
 from taenite._core import Tensor
 from taenite.errors import TracingError
 from taenite.graph import derive
-from taenite.graph.ir import Graph
 from taenite.graph.passes import FOR_CALLERS, optimize
 from taenite.graph.program import PreparedCall, Program
 from taenite.graph.trace import tracing
@@ -27,8 +25,6 @@ from taenite.tree import flatten, unflatten
 
 MOST_STRUCTURES = 256
 """Structures of arguments that one compiled function remembers; each has up to 8 programs."""
-
-assert derive
 
 
 class Stats(NamedTuple):
@@ -166,7 +162,9 @@ class Compiled(_core.CompiledBase):
             outputs, structure = flatten(self._call(args, {**kwargs, **static}))
             tensors = [_as_output(y, self._f) for y in outputs]
             with _collector_paused():
-                graph, captured = _constants_as_inputs(tracer.graph(tensors))
+                graph = tracer.graph(tensors)
+                captured = derive.captured(graph)
+                graph = derive.with_captured_as_inputs(graph, captured)
                 optimized = optimize(graph, FOR_CALLERS)
         native = None if captured else tracer.native
         return Program(_name(self._f), graph, optimized, structure, native), captured
@@ -197,7 +195,7 @@ def _collector_paused() -> Iterator[None]:
 
 _ADVICE = (
     " Compiled functions are traced without numbers: choose between values with tn.where, "
-    "and pass what Python must know by static_argnames."
+    "between computations with tn.cond, and pass what Python must know by static_argnames."
 )
 
 
@@ -250,20 +248,6 @@ def _as_output(y: Any, f: Callable[..., Any]) -> Tensor:
     if not isinstance(y, Tensor | numpy.ndarray | numpy.generic | int | float | complex):
         raise TypeError(f"compile: {_name(f)} must return tensors, got {type(y).__name__}.")
     return asarray(y)
-
-
-def _constants_as_inputs(graph: Graph) -> tuple[Graph, list[Tensor]]:
-    """Values that are tracked or otherwise wrapped were captured from around the function: they become
-    operands, so that derivatives reach them."""
-    captured = {r: x for r, x in graph.constants.items() if _core.is_wrapped(x)}
-    if not captured:
-        return graph, []
-    order = [*range(graph.n_inputs), *captured]
-    order += [r for r in range(len(graph.types)) if r >= graph.n_inputs and r not in captured]
-    number = {old: new for new, old in enumerate(order)}
-    moved = derive.renumber(graph, number)
-    kept = {r: x for r, x in moved.constants.items() if r >= graph.n_inputs + len(captured)}
-    return replace(moved, n_inputs=graph.n_inputs + len(captured), constants=kept), list(captured.values())
 
 
 def compile(f: Callable[..., Any] | None = None, *, static_argnames: str | Sequence[str] = ()) -> Any:

@@ -24,6 +24,10 @@ def flops(instruction: Instruction, types: tuple[Type, ...]) -> int:
     operands = tuple(types[r] for r in instruction.inputs)
     if instruction.primitive in ELEMENTWISE:
         return types[instruction.outputs[0]].size
+    if instruction.branches:
+        return max(
+            sum(flops(i, graph.types) for i in graph.instructions) for _, graph in instruction.branches
+        )
     if instruction.primitive in REDUCTIONS:
         return operands[0].size
     count = _COUNTS.get(instruction.primitive)

@@ -14,22 +14,22 @@ from typing import Any
 
 from taenite import _core
 from taenite._core import Tensor
-from taenite.graph.ir import ABSENT, Graph, Instruction, SizeExpr
+from taenite.graph.ir import ABSENT, Graph, Instruction, SizeExpr, Type
 from taenite.graph.passes import group, optimize
 from taenite.graph.trace import tracing
 
 
-def _is_inexact(x: Tensor | None) -> bool:
+def is_inexact(x: Tensor | None) -> bool:
     return x is not None and x.dtype.kind in "fc"
 
 
 def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Any, Any, int]:
     """Forward and backward executables, and how many values the first saves for the second."""
     primal: Graph = executable.graph
-    results = [y for y in _outputs_like(executable, likes) if _is_inexact(y)]
+    results = [y for y in outputs_like(executable, likes) if is_inexact(y)]
     with tracing([*likes, *results]) as tracer:
         operands, cotangents = tracer.inputs[: len(likes)], tracer.inputs[len(likes) :]
-        outputs, gradients = _pull(executable, operands, cotangents, need)
+        outputs, gradients = pull(executable, operands, cotangents, need)
         joint = tracer.graph([*outputs, *gradients])
     n_out = len(primal.outputs)
     forward, backward, n_residuals = split(optimize(joint), len(likes), n_out)
@@ -37,7 +37,7 @@ def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tu
     return _core.executable(joint, forward), _core.executable(backward, backward), n_residuals
 
 
-def _outputs_like(executable: _core.Executable, likes: list[Tensor]) -> list[Tensor]:
+def outputs_like(executable: _core.Executable, likes: list[Tensor]) -> list[Tensor]:
     """Values without numbers, of the dtypes and shapes of the outputs that are not identically zero."""
     with tracing(likes) as tracer:
         return [_core.bare(y) for y in executable.inline(tracer.inputs) if y is not None]
@@ -47,17 +47,20 @@ def _at(is_at: Callable[[Tensor, int], bool], values: list[Tensor | None], level
     return [y is not None and is_at(y, level) for y in values]
 
 
-def _pull(
-    executable: _core.Executable, operands: list[Tensor], cotangents: list[Tensor], need: str
+def pull(
+    executable: _core.Executable, operands: list[Tensor], cotangents: Sequence[Tensor | None], need: str
 ) -> tuple[list[Tensor | None], list[Tensor | None]]:
+    """Outputs and gradients; a cotangent is None where it is zero."""
     level = _core.open_level()
     try:
         leaves = [_core.track(x, level) if n == "1" else x for x, n in zip(operands, need, strict=True)]
         results = executable.inline(leaves)
         live = _at(_core.is_tracked_at, results, level)
         outputs = [_core.lower(y) if on else y for y, on in zip(results, live, strict=True)]
-        with_cotangent = [(y, on) for y, on in zip(results, live, strict=True) if _is_inexact(y)]
-        pairs = [(y, ct) for (y, on), ct in zip(with_cotangent, cotangents, strict=True) if on]
+        with_cotangent = [(y, on) for y, on in zip(results, live, strict=True) if is_inexact(y)]
+        pairs = [
+            (y, ct) for (y, on), ct in zip(with_cotangent, cotangents, strict=True) if on and ct is not None
+        ]
         wanted = [leaf for leaf, n in zip(leaves, need, strict=True) if n == "1"]
         found = _core.pull([y for y, _ in pairs], [ct for _, ct in pairs], wanted, False) if pairs else []
     finally:
@@ -193,6 +196,29 @@ def renumber(graph: Graph, number: dict[int, int]) -> Graph:
         constants={number[r]: x for r, x in graph.constants.items() if r in number},
         sizes=tuple(_size_renumbered(e, number) for e in graph.sizes),
     )
+
+
+def captured(graph: Graph) -> list[Tensor]:
+    """The values of transforms that the function closed over."""
+    return [x for x in graph.constants.values() if _core.is_wrapped(x) or _core.is_traced(x)]
+
+
+def with_captured_as_inputs(graph: Graph, values: Sequence[Tensor]) -> Graph:
+    """The graph with these values as further inputs, whether it closes over them or not."""
+    if not values:
+        return graph
+    types, at = list(graph.types), []
+    for value in values:
+        found = next((r for r, x in graph.constants.items() if _core.is_same(x, value)), len(types))
+        if found == len(types):
+            types.append(Type(value.dtype, _core.hint_shape(value)))
+        at.append(found)
+    order = [*range(graph.n_inputs), *at]
+    order += sorted(set(range(len(types))).difference(order))
+    moved = renumber(replace(graph, types=tuple(types)), {old: new for new, old in enumerate(order)})
+    n_inputs = graph.n_inputs + len(at)
+    kept = {r: x for r, x in moved.constants.items() if r >= n_inputs}
+    return replace(moved, n_inputs=n_inputs, constants=kept)
 
 
 def _size_renumbered(e: SizeExpr, number: dict[int, int]) -> SizeExpr:

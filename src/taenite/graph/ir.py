@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from taenite import _core
 from taenite._core import Tensor
 from taenite.dtypes import DType
 
@@ -74,11 +75,24 @@ class Instruction:
     mask: int
     source: str = ""
     """The user's line that this comes from, as ``file:line``."""
+    branches: tuple[tuple[Graph, Graph], ...] = ()
+    """Of a ``cond``, for each side: what was traced, and what runs. Its attributes are their numbers."""
 
     @property
     def demanded(self) -> tuple[int, ...]:
         """The registers that are written."""
         return tuple(r for j, r in enumerate(self.outputs) if self.mask >> j & 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        call = (self.primitive, self.attrs, self.inputs, self.sizes, self.outputs, self.mask, self.source)
+        return (_with_branches, (call, self.branches)) if self.branches else (Instruction, call)
+
+
+def _with_branches(call: tuple[Any, ...], branches: tuple[tuple[Graph, Graph], ...]) -> Instruction:
+    """Loaded in another process, where branches get other numbers."""
+    primitive, _, *rest = call
+    numbers = tuple(_core.add_branch(_core.executable(traced, graph)) for traced, graph in branches)
+    return replace(Instruction(primitive, numbers, *rest), branches=branches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr
+from taenite.graph.primitives import EFFECTS
 
 VIEWS = frozenset(
     ("transpose", "broadcast_in_dim", "slice", "reshape", "diagonal", "sum_to", "real", "imag", "conj",
-     "floor", "ceil", "trunc", "round")
+     "floor", "ceil", "trunc", "round", "cond")
 )  # fmt: skip
 """What may give a view of its operand."""
+
+
+def has_effect(i: Instruction) -> bool:
+    """Whether it must run even if nobody reads what it computes."""
+    return i.primitive in EFFECTS or any(
+        has_effect(inside) for _, graph in i.branches for inside in graph.instructions
+    )
 
 
 def exposed(graph: Graph) -> set[int]:
     """Outputs, and what they are views of: storage that the caller gets, and may write to."""
     found = set(graph.outputs)
     for i in reversed(graph.instructions):
-        if i.primitive in VIEWS and i.outputs[0] in found:
+        if i.primitive in VIEWS and not found.isdisjoint(i.outputs):
             found.update(i.inputs)
     return found
 
@@ -62,15 +70,15 @@ def dims_of_sizes(graph: Graph) -> list[frozenset[int]]:
 
 
 def with_inputs(i: Instruction, inputs: tuple[int, ...]) -> Instruction:
-    return Instruction(i.primitive, i.attrs, inputs, i.sizes, i.outputs, i.mask, i.source)
+    return Instruction(i.primitive, i.attrs, inputs, i.sizes, i.outputs, i.mask, i.source, i.branches)
 
 
 def with_mask(i: Instruction, mask: int) -> Instruction:
-    return Instruction(i.primitive, i.attrs, i.inputs, i.sizes, i.outputs, mask, i.source)
+    return Instruction(i.primitive, i.attrs, i.inputs, i.sizes, i.outputs, mask, i.source, i.branches)
 
 
 def with_sizes(i: Instruction, sizes: tuple[int, ...]) -> Instruction:
-    return Instruction(i.primitive, i.attrs, i.inputs, sizes, i.outputs, i.mask, i.source)
+    return Instruction(i.primitive, i.attrs, i.inputs, sizes, i.outputs, i.mask, i.source, i.branches)
 
 
 def resolve(i: Instruction, renamed: dict[int, int]) -> Instruction:

@@ -115,6 +115,8 @@ def _body(graph: Graph) -> Iterator[str]:
         line = ("    " if k < end else "  ") + show_instruction(graph, i)
         note = "  ".join(part for part in (_cost(*costs(graph, i)), i.source) if part)
         yield f"{line}  # {note}" if note else line
+        for name, (_, branch) in zip(("true", "false"), i.branches, strict=False):
+            yield from (f"    {part}" for part in show(branch).replace("program", name, 1).splitlines())
 
 
 def _cost(flops: int, bytes: int) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph, Instruction
-from taenite.graph.primitives import EFFECTS
-from taenite.graph.rewrite import Sizes, rebuild, resolve, with_mask, with_sizes
+from taenite.graph.rewrite import Sizes, has_effect, rebuild, resolve, with_mask, with_sizes
 
 _SMALL = 8  # elements
 _COMMUTATIVE = ("add", "multiply")
@@ -43,7 +42,7 @@ def _key(graph: Graph, i: Instruction) -> Any:
     if i.primitive in _COMMUTATIVE and i.inputs[0] > i.inputs[1] and _is_real(graph, i):
         return i.primitive, i.attrs, i.inputs[::-1], i.sizes
     call = (i.primitive, i.attrs, i.inputs, i.sizes)
-    return (call, i.source) if i.primitive in EFFECTS else call
+    return (call, i.source) if has_effect(i) else call
 
 
 def _is_real(graph: Graph, i: Instruction) -> bool:

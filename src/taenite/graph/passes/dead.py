@@ -6,8 +6,8 @@ Effects stay. So does an instruction of which only the shape is read, by a size 
 from __future__ import annotations
 
 from taenite.graph.ir import Graph, Instruction
-from taenite.graph.primitives import EFFECTS, PRIMITIVES
-from taenite.graph.rewrite import dims_of_sizes, keep_sizes, with_mask
+from taenite.graph.primitives import PRIMITIVES
+from taenite.graph.rewrite import dims_of_sizes, has_effect, keep_sizes, with_mask
 
 _SHAPE_ONLY = {name: p.shape_only for name, p in PRIMITIVES.items() if p.shape_only}
 
@@ -18,7 +18,7 @@ def run(graph: Graph) -> Graph:
     shaped = {r for g in graph.guards for r in dims[g.lhs] | dims[g.rhs]}
     kept: list[Instruction] = []
     for i in reversed(graph.instructions):
-        if i.primitive not in EFFECTS:
+        if not has_effect(i):
             if read.isdisjoint(i.outputs) and shaped.isdisjoint(i.outputs):
                 continue
             mask = _mask(i, read, shaped)

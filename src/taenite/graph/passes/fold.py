@@ -16,8 +16,8 @@ from typing import Any
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph, Instruction
-from taenite.graph.primitives import EFFECTS, PRIMITIVES
-from taenite.graph.rewrite import exposed, rebuild, resolve
+from taenite.graph.primitives import PRIMITIVES
+from taenite.graph.rewrite import exposed, has_effect, rebuild, resolve
 
 _LARGEST = 1 << 20  # bytes of a folded result
 
@@ -62,7 +62,7 @@ class _Folding:
     def _may_evaluate(self, i: Instruction) -> bool:
         demanded = i.demanded
         return (
-            i.primitive not in EFFECTS
+            not has_effect(i)
             and i.primitive != "empty"
             and all(map(self._is_known, i.sizes))
             and not any(_is_symbolic(self.constants[r]) for r in i.inputs)
