@@ -105,16 +105,30 @@ void row_order(const Matrices<int32_t>& pivots, int64_t i, int64_t rows, int64_t
   }
 }
 
+// y[i] = x[order[i]], or with `inverse` y[order[i]] = x[i], for `count` items of one element and their
+// strides.
+template <class T>
+void permute_items(const T* x, int64_t x_stride, const int64_t* order, bool inverse, int64_t count, T* y,
+                   int64_t y_stride) {
+  if (inverse)
+    for (int64_t i = 0; i < count; ++i) y[order[i] * y_stride] = x[i * x_stride];
+  else
+    for (int64_t i = 0; i < count; ++i) y[i * y_stride] = x[order[i] * x_stride];
+}
+
+// Whole rows where rows are contiguous, else column by column.
 template <class T>
 void permute(const Matrices<T>& x, int64_t i, const int64_t* order, bool inverse, const Matrices<T>& y) {
-  const bool by_rows = y.col_stride == 1;
-  const int64_t outer = by_rows ? x.rows : x.cols, inner = by_rows ? x.cols : x.rows;
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t k = 0; k < inner; ++k) {
-      const int64_t r = by_rows ? o : k, col = by_rows ? k : o;
-      const int64_t from = inverse ? r : order[r], to = inverse ? order[r] : r;
-      y[i][to * y.row_stride + col * y.col_stride] = x[i][from * x.row_stride + col * x.col_stride];
+  if (x.col_stride == 1 && y.col_stride == 1) {
+    for (int64_t r = 0; r < x.rows; ++r) {
+      const T* from = x[i] + (inverse ? r : order[r]) * x.row_stride;
+      std::copy(from, from + x.cols, y[i] + (inverse ? order[r] : r) * y.row_stride);
     }
+    return;
+  }
+  for (int64_t c = 0; c < x.cols; ++c)
+    permute_items<T>(x[i] + c * x.col_stride, x.row_stride, order, inverse, x.rows, y[i] + c * y.col_stride,
+                     y.row_stride);
 }
 
 void permute_rows(const Call& c, Tensor* out) {

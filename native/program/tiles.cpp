@@ -404,6 +404,10 @@ Tensor TileGroup::shape_of(const Output& o, const Layout& common) {
 }
 
 bool TileGroup::run(std::span<const Tensor* const> inputs, Tensor* const* outputs) const {
+  // Below this, setting up a run costs more than what it saves.
+  constexpr int kFewSteps = 3;
+  constexpr int64_t kFewElements = 64;
+  if (n_steps_ <= kFewSteps && inputs[0]->numel() <= kFewElements) return false;
   const Operands operands(*this, inputs);
   if (!operands.fits()) return false;
   const Results results(*this, inputs, outputs, operands.layout());

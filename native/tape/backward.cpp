@@ -35,6 +35,12 @@ class Waiting {
 
   bool empty() const { return heap_.empty(); }
 
+  // One that is empty; its memory is that of the last run that finished on this thread.
+  static std::unique_ptr<Waiting> take() { return spare ? std::move(spare) : std::make_unique<Waiting>(); }
+  static void give(std::unique_ptr<Waiting> w) {
+    if (w->empty() && w->slots_.size() <= kSpareSlots) spare = std::move(w);
+  }
+
   // The slot of a node, which waits from now on.
   Slot& of(const Ref<Node>& node) {
     size_t i = place(*node);
@@ -93,11 +99,16 @@ class Waiting {
     for (const auto& [id, slot] : heap_) table_[place(*slots_[slot].node)] = slot;
   }
 
+  static constexpr size_t kSpareSlots = 64;
+  static TN_THREAD_LOCAL std::unique_ptr<Waiting> spare;
+
   std::vector<int> table_;
   std::vector<Slot> slots_;
   std::vector<int> vacant_;
   std::vector<std::pair<uint64_t, int>> heap_;
 };
+
+TN_THREAD_LOCAL std::unique_ptr<Waiting> Waiting::spare;
 
 TN_THREAD_LOCAL bool running = false;
 TN_THREAD_LOCAL const Graph* running_in = nullptr;
@@ -123,7 +134,8 @@ struct RunningScope {
 // State of a run lives here and not in the nodes: an exception leaves nothing behind.
 class Run {
  public:
-  Run(bool retain, std::span<const Ref<Node>> leaves) : retain_(retain), functional_(!leaves.empty()) {
+  Run(bool retain, std::span<const Ref<Node>> leaves)
+      : retain_(retain), functional_(!leaves.empty()), waiting_(Waiting::take()) {
     results_.resize(leaves.size());
     for (size_t i = 0; i < leaves.size(); ++i) targets_.push_back(leaves[i].get());
   }
@@ -131,14 +143,15 @@ class Run {
   void seed(const Seed& s) { add(s.output->node, s.output->out, Value(s.cotangent)); }
 
   void go() {
-    while (!waiting_.empty()) {
-      Slot work = waiting_.pop();
+    while (!waiting_->empty()) {
+      Slot work = waiting_->pop();
       if (work.node->leaf) {
         deliver(*work.node, std::move(work.first));
       } else {
         step(work);
       }
     }
+    Waiting::give(std::move(waiting_));
   }
 
   std::vector<Value> results() { return std::move(results_); }
@@ -148,7 +161,7 @@ class Run {
     const Meta& to = node->outs[out];
     if (!conforms(ct, to))
       ct = conform(std::move(ct), to, node->symbolic ? &node->symbolic->outs[out] : nullptr);
-    Slot& slot = waiting_.of(node);
+    Slot& slot = waiting_->of(node);
     Value& at = slot.at(out);
     if (slot.live >> out & 1) {
       accumulate(at, ct);
@@ -263,7 +276,7 @@ class Run {
   }
 
   bool retain_, functional_;
-  Waiting waiting_;
+  std::unique_ptr<Waiting> waiting_;
   std::vector<const Node*> targets_;
   std::vector<Value> results_;
 };
