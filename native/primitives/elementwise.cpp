@@ -2,8 +2,10 @@
 // numbers.
 #include "kernels/elementwise.h"
 
+#include <numeric>
 #include <vector>
 
+#include "kernels/reduce.h"
 #include "primitives/tile_kernels.h"
 
 namespace tn {
@@ -64,8 +66,21 @@ void unary_infer(const Call& c, Meta* out) {
   out[0] = is_identity(op, x.dtype) ? Meta{x.dtype, x.shape()} : meta(kernel_of(op, c), c, name(op));
 }
 
+// Integers have no negative integer powers.
+void check_exponent(const Tensor& base, const Tensor& exponent) {
+  if (!is_integer(base.dtype) || !is_integer(exponent.dtype) || exponent.numel() == 0) return;
+  std::vector<int64_t> axes(exponent.ndim());
+  std::iota(axes.begin(), axes.end(), int64_t{0});
+  const Tensor least = elementwise::cast(reductions::reduce(ReduceOp::min, exponent, axes), DType::F64);
+  if (*least.as<double>() < 0)
+    fail(ErrorKind::Value, "pow: integers have no negative integer powers, got an exponent of ",
+         static_cast<int64_t>(*least.as<double>()), ".");
+}
+
 template <auto op>
 void binary_kernel(const Call& c, Tensor* out) {
+  if constexpr (std::is_same_v<decltype(op), BinaryOp>)
+    if (op == BinaryOp::pow) check_exponent(*c.in[0], *c.in[1]);
   out[0] = elementwise::compute(op, *c.in[0], *c.in[1]);
 }
 

@@ -261,6 +261,8 @@ def test_powers_of_integers():
     x = numbers((9,), "i8")
     assert_same(tn.asarray(x) ** 3, x**3)
     assert_same(2 ** tn.asarray(np.abs(x)), 2 ** np.abs(x))
+    with pytest.raises(ValueError, match="negative integer powers, got an exponent of -2"):
+        tn.asarray([2, 3]) ** tn.asarray([1, -2])
     with pytest.raises(ValueError, match="negative integer powers, got exponent -1"):
         tn.asarray(x) ** -1
 
