@@ -10,13 +10,14 @@ from taenite.bench.measure import Stopwatch
 
 assert cases.__all__
 
-BACKENDS = ("eager", "numpy", "jax", "torch")
+BACKENDS = ("eager", "compiled", "numpy", "jax", "torch")
 SMALL = {
     "matmul_rect": (6, 20, 7),
     "solve": (16, 3),
     "grad_sum_solve": (16, 2),
     "gaussian_process": (40, 10),
     "ising_trg": (12, 8),
+    "chain_matmul_2x2": (2,),
     "batched_inv": (5, 8),
     "batched_solve": (5, 8),
     "batched_svd": (5, 8),

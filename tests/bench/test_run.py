@@ -177,6 +177,24 @@ def test_a_wrong_row_has_no_time_and_fails_the_run(monkeypatch, tmp_path):
     assert (result.status, result.note, result.blocks, result.timed) == ("wrong", "planted", [], False)
 
 
+def test_a_product_with_another_tangent_is_wrong(monkeypatch):
+    """The oracle is told of a tangent twice as long, so that a right answer is half of what it wants."""
+    row = next(r for r in rows("second_order") if str(r) == "grad_damped_sine_hvp 64x64")
+
+    def doubled(fixture):
+        longer = tuple(2 * tangent for tangent in fixture.tangents)
+        return row.case.oracle(dataclasses.replace(fixture, tangents=longer))
+
+    planted = dataclasses.replace(row, case=dataclasses.replace(row.case, oracle=doubled))
+    asked = Settings(("second_order",), ("eager",), (1,), TINY, 1)
+    for chosen, status in ((row, "ok"), (planted, "wrong")):
+        monkeypatch.setattr(run, "choose", lambda settings, chosen=chosen: [chosen])
+        (result,) = run.run(asked, Silent()).results.values()
+        assert result.status == status, result.note
+        assert result.timed == (status == "ok")
+    assert "product 0: off by 5.00e-01" in result.note
+
+
 def test_a_crash_costs_one_row_and_the_worker_is_replaced(monkeypatch):
     """The worker is killed at the first row; the second one is measured by its successor."""
     original = run.Driver.prepare

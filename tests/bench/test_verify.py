@@ -5,7 +5,7 @@ import pytest
 
 import taenite.bench.cases  # noqa: F401 (fills the registry)
 from taenite.bench.case import COTANGENT, Disagreement, all_cases
-from taenite.bench.cases import decompositions, losses, real
+from taenite.bench.cases import decompositions, fusion, losses, real
 from taenite.bench.fixtures import eigenvalues, one_symmetric, singular_values, square_product, system
 
 LOSSES = {
@@ -16,7 +16,11 @@ LOSSES = {
     "grad_sum_qr": losses.qr_reference,
     "grad_sum_eigh": losses.eigh_reference,
     "grad_sum_lu": losses.lu_reference,
+    "grad_damped_sine": losses.damped_sine_reference,
+    "exp_square_sum": fusion.bell_reference,
+    "poly_sum": fusion.poly_reference,
 }
+CURVED = [case.name for case in all_cases() if "hvp" in case.phases]
 SIZES = {"grad_sum_solve": (12, 2)}
 
 
@@ -26,6 +30,8 @@ def case_named(name):
 
 class NumpyWithLu:
     """NumPy, and the L and U that the LU cases need."""
+
+    exp, sin = np.exp, np.sin
 
     class linalg:
         svdvals, solve, qr, eigvalsh = np.linalg.svdvals, np.linalg.solve, np.linalg.qr, np.linalg.eigvalsh
@@ -43,7 +49,8 @@ def right_answer(name):
 def test_reference_gradients_are_the_slope_of_the_formula(name):
     """Central differences of the formula along a tangent; h^2 and u/h balance near 1e-10 at h = 1e-5."""
     case, fixture, reference = right_answer(name)
-    tangents = list(fixture.tangents) + [np.zeros_like(x) for x in fixture.operands[len(fixture.tangents) :]]
+    given = fixture.tangents or [np.linspace(-1, 1, len(x)) for x in reference.gradients]
+    tangents = [*given, *(np.zeros_like(x) for x in fixture.operands[len(given) :])]
     h = 1e-5
 
     def value(step):
@@ -51,7 +58,7 @@ def test_reference_gradients_are_the_slope_of_the_formula(name):
         return float(case.formula(NumpyWithLu, *moved))
 
     slope = (value(h) - value(-h)) / (2 * h)
-    wanted = sum(np.vdot(g, t) for g, t in zip(reference.gradients, fixture.tangents, strict=True))
+    wanted = sum(np.vdot(g, t) for g, t in zip(reference.gradients, given, strict=True))
     scale = sum(np.linalg.norm(g) for g in reference.gradients)
     assert value(0.0) == pytest.approx(reference.value, rel=1e-10)
     assert abs(slope - wanted) <= 1e-6 * scale
@@ -72,6 +79,45 @@ def test_gate_passes_the_right_answer_and_catches_a_planted_one(name):
                 check(phase, bad)
     with pytest.raises(Disagreement, match="value"):
         check("backward", [value * (1 + 1e-6) + 1e-6, *reference.gradients])
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_reference_products_are_the_slope_of_the_gradients(name):
+    """Fourth-order central differences of the closed-form gradient g along a tangent of norm 1.
+
+    By Cauchy's estimate, with M the size of g within rho of the operands, truncation is 4 (h / rho)^4 M / rho
+    and rounding 1.5 n kappa u M / h. Here rho = 0.026, the smallest singular value, n kappa = 1200 and
+    h = 3e-5: 7e-12 and 2e-10 of M / rho, which is no more than 40 M for kappa = 100.
+    """
+    _, fixture, reference = right_answer(name)
+    moving, h = len(fixture.tangents), 3e-5
+
+    def gradients(step):
+        moved = [x + step * t for x, t in zip(fixture.operands, fixture.tangents, strict=False)]
+        return LOSSES[name](*moved, *fixture.operands[moving:]).gradients
+
+    stencil = [gradients(step * h) for step in (-2, -1, 1, 2)]
+    size = sum(np.linalg.norm(g) for g in reference.gradients)
+    for product, a, b, c, d in zip(reference.hessian(*fixture.tangents), *stencil, strict=True):
+        slope = (8 * (c - b) - (d - a)) / (12 * h)
+        assert np.linalg.norm(slope - product) <= 1e-8 * size
+        assert np.linalg.norm(product) >= 1e-4 * size
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_gate_catches_wrong_products(name):
+    case, fixture, reference = right_answer(name)
+    check, good = case.oracle(fixture), list(reference.hessian(*fixture.tangents))
+    check("hvp", good)
+    for index in range(len(good)):
+        for factor in (1 + 1e-6, 2.0, 0.5, -1.0, 0.0, np.nan):
+            with pytest.raises(Disagreement, match=f"product {index}"):
+                check("hvp", [factor * x if i == index else x for i, x in enumerate(good)])
+    for wrong in (reference.gradients, fixture.tangents):
+        with pytest.raises(Disagreement, match="product"):
+            check("hvp", wrong)
+    with pytest.raises(Disagreement, match="products, wanted"):
+        check("hvp", good[:-1])
 
 
 def test_gate_catches_an_ignored_cotangent_and_a_missing_gradient():

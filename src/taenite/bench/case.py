@@ -23,7 +23,11 @@ PHASES = {
     "backward": "forward, loss, and the gradient of every differentiated input",
     "jvp": "the value and its derivative along fixed tangents",
     "vjp": "the value and the pullback of a fixed cotangent",
+    "hvp": "the Hessian of a scalar loss times a fixed tangent, forward over reverse",
 }
+
+SECOND_ORDER = "second_order"
+"""The suite of every hvp row, whatever the suites of its case, so that other suites take no longer."""
 
 COTANGENT = 0.75
 """The cotangent of every vjp row: not 1, so that a backend that ignores it is found out."""
@@ -75,6 +79,12 @@ class Case:
     def description(self) -> str:
         return (self.formula.__doc__ or "").strip().splitlines()[0]
 
+    def suites_of(self, phase: str) -> tuple[str, ...]:
+        return (SECOND_ORDER,) if phase == "hvp" else self.suites
+
+    def phases_in(self, suite: str) -> Mapping[str, tuple[Size, ...]]:
+        return {phase: sizes for phase, sizes in self.phases.items() if suite in self.suites_of(phase)}
+
 
 @dataclass(frozen=True)
 class Row:
@@ -88,6 +98,10 @@ class Row:
     @property
     def op(self) -> str:
         return self.case.name if self.phase == "primal" else f"{self.case.name}_{self.phase}"
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        return self.case.suites_of(self.phase)
 
     @property
     def key(self) -> str:
@@ -138,6 +152,8 @@ def add(new: Case) -> None:
         raise ValueError(f"bench.case: {new.name!r} names unknown phases {sorted(unknown)}.")
     if not new.formula.__doc__:
         raise ValueError(f"bench.case: {new.name!r} needs a docstring that states its formula.")
+    if {"jvp", "hvp"} & set(new.phases) and new.wrt != tuple(range(len(new.wrt))):
+        raise ValueError(f"bench.case: {new.name!r} has tangents of {new.wrt}, which must come first.")
     _registry[new.name] = new
 
 
@@ -146,17 +162,21 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def suites() -> tuple[str, ...]:
-    return tuple(sorted({suite for one in all_cases() for suite in one.suites}))
+    found = {suite for one in all_cases() for phase in one.phases for suite in one.suites_of(phase)}
+    return tuple(sorted(found))
 
 
 def rows(suite: str) -> tuple[Row, ...]:
     """Every row of a suite, in the order of registration."""
-    members = [one for one in all_cases() if suite in one.suites]
-    if not members:
-        raise KeyError(f"bench: there is no suite {suite!r}; there are {', '.join(suites())}.")
-    return tuple(
-        Row(one, phase, size) for one in members for phase, sizes in one.phases.items() for size in sizes
+    found = tuple(
+        Row(one, phase, size)
+        for one in all_cases()
+        for phase, sizes in one.phases_in(suite).items()
+        for size in sizes
     )
+    if not found:
+        raise KeyError(f"bench: there is no suite {suite!r}; there are {', '.join(suites())}.")
+    return found
 
 
 def squares(*orders: int) -> tuple[Size, ...]:

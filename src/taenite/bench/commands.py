@@ -26,9 +26,9 @@ def list_cases() -> None:
     """Show suites, cases, phases and sizes."""
     for suite in suites():
         typer.echo(f"{suite}:")
-        for case in (c for c in all_cases() if suite in c.suites):
+        for case in (c for c in all_cases() if c.phases_in(suite)):
             typer.echo(f"  {case.name}: {case.description}")
-            for phase, sizes in case.phases.items():
+            for phase, sizes in case.phases_in(suite).items():
                 typer.echo(f"    {phase}: {'; '.join(size.label for size in sizes)}")
     typer.echo("phases:")
     for phase, meaning in PHASES.items():

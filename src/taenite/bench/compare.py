@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from . import stats
 from .adapters import OURS
-from .case import Row
+from .case import SECOND_ORDER, Row
 from .survey import Result, Survey
 
 SMALL, LARGE = "n <= 128", "n >= 256"
@@ -72,8 +72,9 @@ BEST = "best peer"
 
 def group_of(row: Row) -> str:
     """Phase and size class: the sizes below 256 are latency, those above are throughput."""
-    if row.case.suites[-1] != "large_ad":
-        return row.case.suites[-1]
+    suite = row.suites[-1]
+    if suite not in ("large_ad", SECOND_ORDER):
+        return suite
     return f"{row.phase}, {SMALL if row.size.args[0] < 256 else LARGE}"
 
 

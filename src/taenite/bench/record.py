@@ -121,7 +121,7 @@ def write_summary(path: Path, survey: Survey) -> None:
 
 
 def summary_row(result: Result, suites: tuple[str, ...]) -> dict[str, Any]:
-    suite = next(s for s in suites if s in result.row.case.suites)
+    suite = next(s for s in suites if s in result.row.suites)
     row = {"suite": suite, **identity(result), "n": 0, "status": result.status}
     if not result.timed:
         return row

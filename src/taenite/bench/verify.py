@@ -27,6 +27,8 @@ class Reference:
     condition: float
     scale: float
     """The size of the terms that the value sums; a cancelling sum is judged by its terms."""
+    hessian: Callable[..., tuple[Array, ...]] | None = None
+    """H v from the tangents v: the derivative of the gradients along them."""
 
 
 def bound(n: int, condition: float = 1.0) -> float:
@@ -61,6 +63,9 @@ def loss_oracle(reference: Callable[..., Reference]) -> Callable[[Fixture], Chec
         tolerance = bound(n, expected.condition)
 
         def check(phase: str, outputs: Outputs) -> None:
+            if phase == "hvp":
+                check_products(expected, n, fixture.tangents, outputs)
+                return
             value = np.asarray(expected.value)
             close("value", np.asarray(as_scalar(outputs[0])), value, tolerance, expected.scale)
             if phase == "jvp":
@@ -85,6 +90,16 @@ def check_gradients(expected: Reference, cotangent: float, found: Outputs, toler
         raise Disagreement(f"{len(found)} gradients, wanted {len(expected.gradients)}")
     for index, (got, gradient) in enumerate(zip(found, expected.gradients, strict=True)):
         close(f"gradient {index}", got, cotangent * gradient, tolerance)
+
+
+def check_products(expected: Reference, n: int, tangents: tuple[Array, ...], found: Outputs) -> None:
+    """H v against its closed form, which divides by the smallest singular value twice: condition squared."""
+    assert expected.hessian is not None, "a case with hvp rows needs the closed form of H v"
+    wanted = expected.hessian(*tangents)
+    if len(found) != len(wanted):
+        raise Disagreement(f"{len(found)} products, wanted {len(wanted)}")
+    for index, (got, product) in enumerate(zip(found, wanted, strict=True)):
+        close(f"product {index}", got, product, bound(n, expected.condition**2))
 
 
 def value_oracle(compute: Callable[..., Array], condition: float = 1.0) -> Callable[[Fixture], Check]:

@@ -34,8 +34,14 @@ def transformed(row: Row) -> Callable[..., Any]:
     def jvp(*operands: Any) -> Any:
         return tn.jvp(primal, operands[: len(wrt)], operands[len(wrt) :])
 
+    def hvp(*args: Any) -> Any:
+        k = len(wrt)
+        moved, fixed, tangents = args[:k], args[k:-k], args[-k:]
+        gradient = tn.grad(primal, argnums=wrt)
+        return tn.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
+
     try:
-        return {"primal": primal, "backward": backward, "vjp": vjp, "jvp": jvp}[row.phase]
+        return {"primal": primal, "backward": backward, "vjp": vjp, "jvp": jvp, "hvp": hvp}[row.phase]
     except KeyError:
         raise Unsupported(f"a compiled function has no {row.phase} mode") from None
 
@@ -44,7 +50,7 @@ def arguments(row: Row, fixture: Fixture) -> tuple[Any, ...]:
     """Everything is an operand, so that nothing is folded into the program as a constant."""
     if row.phase == "vjp":
         return (np.asarray(COTANGENT), *fixture.operands)
-    if row.phase == "jvp":
+    if row.phase in ("jvp", "hvp"):
         return (*fixture.operands, *fixture.tangents)
     return fixture.operands
 

@@ -32,6 +32,9 @@ class Imperative(ABC):
     def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call: ...
 
     @abstractmethod
+    def hvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call: ...
+
+    @abstractmethod
     def array(self, x: Any) -> Array: ...
 
     def to_numpy(self, outputs: Any) -> tuple[Array, ...]:
@@ -53,8 +56,9 @@ class Imperative(ABC):
     def call(self, row: Row, operands: tuple[Any, ...], fixture: Fixture) -> Call:
         if row.phase == "vjp":
             return self.vjp(row, operands)
-        if row.phase == "jvp":
-            return self.jvp(row, operands, tuple(self.tensor(t) for t in fixture.tangents))
+        if row.phase in ("jvp", "hvp"):
+            along = self.jvp if row.phase == "jvp" else self.hvp
+            return along(row, operands, tuple(self.tensor(t) for t in fixture.tangents))
         if row.phase == "backward":
             return self.backward(row, operands)
         return lambda: row.case.formula(self.xp, *operands)

@@ -49,8 +49,14 @@ def transformed(row: Row, tangents: tuple[Array, ...]) -> Callable[..., Any]:
     def jvp(*operands: Any) -> Any:
         return jax.jvp(primal, operands[: len(wrt)], operands[len(wrt) :])
 
+    def hvp(*args: Any) -> Any:
+        k = len(wrt)
+        moved, fixed, tangents = args[:k], args[k:-k], args[-k:]
+        gradient = jax.grad(primal, argnums=wrt)
+        return jax.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
+
     try:
-        return {"primal": primal, "backward": backward, "vjp": vjp, "jvp": jvp}[row.phase]
+        return {"primal": primal, "backward": backward, "vjp": vjp, "jvp": jvp, "hvp": hvp}[row.phase]
     except KeyError:
         raise Unsupported(f"JAX has no {row.phase} mode") from None
 
@@ -59,7 +65,7 @@ def arguments(row: Row, fixture: Fixture) -> tuple[Array, ...]:
     """Everything is an argument of the jitted function, so that nothing is folded into it as a constant."""
     if row.phase == "vjp":
         return (np.asarray(COTANGENT), *fixture.operands)
-    if row.phase == "jvp":
+    if row.phase in ("jvp", "hvp"):
         return (*fixture.operands, *fixture.tangents)
     return fixture.operands
 

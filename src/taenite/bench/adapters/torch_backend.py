@@ -53,6 +53,12 @@ class Backend(Imperative):
         formula = row.case.formula
         return lambda: torch.func.jvp(lambda *xs: formula(xp, *xs), operands, tangents)
 
+    def hvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
+        formula, k = row.case.formula, len(tangents)
+        gradient = torch.func.grad(lambda *xs: formula(xp, *xs), argnums=row.case.wrt)
+        moved, fixed = operands[:k], operands[k:]
+        return lambda: torch.func.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
+
     def trim(self) -> None:
         """PyTorch's CPU allocator keeps no pool."""
 

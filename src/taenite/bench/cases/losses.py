@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import fixtures
-from ..case import Array, Size, case, squares
+from ..case import SECOND_ORDER, Array, Size, case, squares
 from ..fixtures import CONDITION
 from ..verify import Reference, loss_oracle
 
 SUITE = ("large_ad",)
 ORDERS = squares(64, 128, 256, 512, 1024)
 LARGE = squares(256, 512, 1024)
+CURVED = squares(64, 256)
 RHS_ONE = tuple(Size(f"{n}x{n},rhs=1", (n, 1)) for n in (64, 128, 256, 512, 1024))
 
 
@@ -48,15 +49,19 @@ def grad_sum_matmul(xp: Any, a: Any, b: Any) -> Any:
 
 
 def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
-    """d sum(W * (A B)) = <W B^T, dA> + <A^T W, dB>."""
+    """d sum(W * (A B)) = <W B^T, dA> + <A^T W, dB>; the gradients are linear in B and A."""
+
+    def hessian(da: Array, db: Array) -> tuple[Array, ...]:
+        return w @ db.T, da.T @ w
+
     scale = norm(a) * norm(b) * norm(w)
-    return Reference(float(np.vdot(w, a @ b)), (w @ b.T, a.T @ w), np.sqrt(len(a)), scale)
+    return Reference(float(np.vdot(w, a @ b)), (w @ b.T, a.T @ w), np.sqrt(len(a)), scale, hessian)
 
 
 @case(
     "grad_dense_matmul",
     suites=SUITE,
-    phases={"backward": ORDERS},
+    phases={"backward": ORDERS, "hvp": CURVED},
     fixture=fixtures.weighted_product,
     oracle=loss_oracle(weighted_matmul_reference),
     wrt=(0, 1),
@@ -67,15 +72,23 @@ def grad_dense_matmul(xp: Any, a: Any, b: Any, w: Any) -> Any:
 
 
 def svd_reference(a: Array) -> Reference:
-    """d sum(s) = <U Vh, dA>: the polar factor."""
+    """d sum(s) = <U Vh, dA>: the polar factor.
+
+    Its derivative for square A is U ((L - L^T) / (s_i + s_j)) Vh with L = U^T dA V (Kenney and Laub, 1991).
+    """
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    return Reference(float(s.sum()), (u @ vh,), CONDITION, float(s.sum()))
+
+    def hessian(da: Array) -> tuple[Array, ...]:
+        inner = u.T @ da @ vh.T
+        return (u @ ((inner - inner.T) / np.add.outer(s, s)) @ vh,)
+
+    return Reference(float(s.sum()), (u @ vh,), CONDITION, float(s.sum()), hessian)
 
 
 @case(
     "grad_sum_svd_s",
     suites=SUITE,
-    phases={"backward": ORDERS, "jvp": LARGE, "vjp": LARGE},
+    phases={"backward": ORDERS, "jvp": LARGE, "vjp": LARGE, "hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(svd_reference),
     wrt=(0,),
@@ -86,16 +99,30 @@ def grad_sum_svd_s(xp: Any, a: Any) -> Any:
 
 
 def solve_reference(a: Array, b: Array) -> Reference:
-    """X = inv(A) B; Bbar = inv(A)^T Xbar; Abar = -Bbar X^T."""
+    """X = inv(A) B; Bbar = inv(A)^T Xbar; Abar = -Bbar X^T.
+
+    Their derivatives: dX = inv(A) (dB - dA X); dBbar = -inv(A)^T dA^T Bbar; dAbar by the product rule.
+    """
     x = np.linalg.solve(a, b)
     of_b = np.linalg.solve(a.T, np.ones_like(x))
-    return Reference(float(x.sum()), (-of_b @ x.T, of_b), CONDITION, norm(x) * np.sqrt(x.size))
+
+    def hessian(da: Array, db: Array) -> tuple[Array, ...]:
+        dx = np.linalg.solve(a, db - da @ x)
+        of_db = -np.linalg.solve(a.T, da.T @ of_b)
+        return -(of_db @ x.T + of_b @ dx.T), of_db
+
+    return Reference(float(x.sum()), (-of_b @ x.T, of_b), CONDITION, norm(x) * np.sqrt(x.size), hessian)
 
 
 @case(
     "grad_sum_solve",
     suites=SUITE,
-    phases={"backward": RHS_ONE, "jvp": RHS_ONE[2:], "vjp": RHS_ONE[2:]},
+    phases={
+        "backward": RHS_ONE,
+        "jvp": RHS_ONE[2:],
+        "vjp": RHS_ONE[2:],
+        "hvp": (RHS_ONE[0], RHS_ONE[2]),
+    },
     fixture=fixtures.system,
     oracle=loss_oracle(solve_reference),
     wrt=(0, 1),
@@ -103,6 +130,30 @@ def solve_reference(a: Array, b: Array) -> Reference:
 def grad_sum_solve(xp: Any, a: Any, b: Any) -> Any:
     """The sum of the solution of A x = b, differentiated in A and b."""
     return xp.linalg.solve(a, b).sum()
+
+
+def damped_sine_reference(a: Array) -> Reference:
+    """f = exp(-x) sin x; f' = exp(-x) (cos x - sin x); f'' = -2 exp(-x) cos x."""
+    decay, sine, cosine = np.exp(-a), np.sin(a), np.cos(a)
+
+    def hessian(da: Array) -> tuple[Array, ...]:
+        return (-2 * decay * cosine * da,)
+
+    value, scale = float((decay * sine).sum()), norm(decay) * np.sqrt(a.size)
+    return Reference(value, (decay * (cosine - sine),), 1.0, scale, hessian)
+
+
+@case(
+    "grad_damped_sine",
+    suites=(SECOND_ORDER,),
+    phases={"hvp": CURVED},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(damped_sine_reference),
+    wrt=(0,),
+)
+def grad_damped_sine(xp: Any, a: Any) -> Any:
+    """sum(exp(-A) * sin(A)): elementwise, so the Hessian is diagonal."""
+    return (xp.exp(-a) * xp.sin(a)).sum()
 
 
 def mirrored_lower(m: Array) -> Array:
