@@ -138,7 +138,7 @@ class observe:
 
         >>> f = tn.compile(lambda a: tn.exp(a @ a).sum())
         >>> with tn.observe() as calls:
-        ...     _ = f(tn.eye(2))
+        ...     _ = f(tn.eye(64))
         >>> sorted(i.primitive for i in calls.instructions)
         ['dot_general', 'group']
         """
