@@ -83,20 +83,6 @@ void save(Node& node, const Executable& backward, const Value* residuals, int n)
   }
 }
 
-void track_output(Value& v, const Ref<Node>& node, int j, int level) {
-  Value wrapped(v.t);
-  if (!v.plain()) {
-    wrapped.box = Ref<Box>(new Box);
-    wrapped.box->inner = std::move(v);
-  }
-  wrapped.kind = Value::Kind::Tracked;
-  wrapped.node = node;
-  wrapped.out = static_cast<uint8_t>(j);
-  wrapped.level = static_cast<int16_t>(level);
-  wrapped.stamp = stamp_of(level);
-  v = std::move(wrapped);
-}
-
 void run_tracked(Executable& r, Operands in, Value* out, int level) {
   std::string need = needed(in, level);
   Values values;
@@ -120,7 +106,7 @@ void run_tracked(Executable& r, Operands in, Value* out, int level) {
     out[j] = std::move(results[j]);
     if (!is_inexact(out[j].t.dtype) || !(out[j].t.data || out[j].box)) continue;
     node->outs.push_back({out[j].t.dtype, out[j].t.shape()});
-    track_output(out[j], node, n_tracked++, level);
+    make_tracked(out[j], node, n_tracked++, level);
   }
 }
 

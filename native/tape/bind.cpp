@@ -149,21 +149,6 @@ void save(Node& node, const Rule& rule, const Calls& call, std::span<const Size>
     for (const Size& s : sizes) node.sizes.push_back(s.value);
 }
 
-// Makes an output of the level below one of this level.
-void make_tracked(Value& v, const Ref<Node>& node, int j, int level) {
-  if (!v.plain()) {
-    Value inner = std::move(v);
-    v = Value(inner.t);
-    v.box = Ref<Box>(new Box);
-    v.box->inner = std::move(inner);
-  }
-  v.kind = Value::Kind::Tracked;
-  v.node = node;
-  v.out = static_cast<uint8_t>(j);
-  v.level = static_cast<int16_t>(level);
-  v.stamp = stamp_of(level);
-}
-
 template <class Calls>
 void record(const Request& r, Value* out, int level, uint32_t need, const Rule& rule, Calls&& call) {
   Ref<Node> node = Node::create();

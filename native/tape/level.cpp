@@ -73,4 +73,18 @@ Value make_dual(const Value& primal, const Value& tangent, int level) {
   return out;
 }
 
+void make_tracked(Value& v, const Ref<Node>& node, int j, int level) {
+  if (!v.plain()) {
+    Value inner = std::move(v);
+    v = Value(inner.t);
+    v.box = Ref<Box>(new Box);
+    v.box->inner = std::move(inner);
+  }
+  v.kind = Value::Kind::Tracked;
+  v.node = node;
+  v.out = static_cast<uint8_t>(j);
+  v.level = static_cast<int16_t>(level);
+  v.stamp = stamp_of(level);
+}
+
 }  // namespace tn

@@ -39,6 +39,8 @@ Value unrecorded(const Value& v, int ceiling);
 
 // A tracked leaf over a value of a lower level.
 Value track(const Value& v, int level);
+// Makes a value of a lower level output j of a node at this level.
+void make_tracked(Value& v, const Ref<Node>& node, int j, int level);
 Value make_dual(const Value& primal, const Value& tangent, int level);
 bool at_level(const Value& v, Value::Kind kind, int level);
 
