@@ -350,6 +350,12 @@ void triangle(const Call& c, Tensor* out) {
   *out = copy_triangle(operand(c), c.attrs.scalar(0), lower);
 }
 
+// ---- stop_gradient: the operand itself; traces write down what is not to be differentiated
+
+void infer_same(const Call& c, Meta* out) { *out = {operand(c).dtype, operand(c).shape()}; }
+
+void same(const Call& c, Tensor* out) { *out = operand(c); }
+
 }  // namespace
 
 void register_shape() {
@@ -365,6 +371,7 @@ void register_shape() {
   register_primitive({"diagonal_scatter", 1, 1, infer_diagonal_scatter, diagonal_scatter});
   register_primitive({"tril", 1, 1, infer_triangle, triangle<true>});
   register_primitive({"triu", 1, 1, infer_triangle, triangle<false>});
+  register_primitive({"stop_gradient", 1, 1, infer_same, same});
 }
 
 }  // namespace tn

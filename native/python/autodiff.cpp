@@ -168,7 +168,8 @@ void bind_autodiff(nb::class_<Value>& tensor, nb::module_& m) {
   tensor.def("detach", [](const Value& x) {
     Value out = x;
     while (out.kind == Value::Kind::Tracked || out.kind == Value::Kind::Dual) out = out.lower();
-    return wrap(std::move(out));
+    const Value* in[] = {&out};
+    return wrap(graph_under(out) ? bind1(primitive("stop_gradient"), in) : std::move(out));
   });
   tensor.def_prop_ro("requires_grad", [](const Value& x) {
     const Value* at = &x;

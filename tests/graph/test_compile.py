@@ -449,3 +449,14 @@ def test_what_is_read_again_is_not_written_over():
     y = x.copy()
     equal(tn.compile(lambda x: (x * 2.0 + 1.0) * x)(y), (x * 2.0 + 1.0) * x)
     equal(x, y)  # operands are never written over
+
+
+def test_stop_gradient_holds_in_and_around_a_program():
+    def f(x):
+        return (x * tn.stop_gradient(x * x)).sum()
+
+    x, t = random(3), random(3)
+    equal(tn.compile(tn.grad(f))(x), x * x)
+    equal(tn.grad(tn.compile(f))(x), x * x)
+    equal(tn.grad(tn.compile(lambda x: (x * (x * x).detach()).sum()))(x), x * x)
+    equal(tn.jvp(tn.compile(f), (x,), (t,))[1], tn.jvp(f, (x,), (t,))[1])

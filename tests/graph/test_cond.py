@@ -194,6 +194,17 @@ def test_vjp_inside_of_a_program():
         close(tn.compile(f)(x, y, 1.5), f(x, y, 1.5))
 
 
+def test_stop_gradient_in_a_branch():
+    def f(x):
+        return tn.cond(
+            x.sum() > 0, lambda: (x * tn.stop_gradient(x)).sum(), lambda: tn.stop_gradient(x).sum()
+        )
+
+    for x in (tn.ones(3), -tn.ones(3)):
+        close(tn.compile(tn.grad(f))(x), tn.grad(f)(x))
+        close(tn.grad(tn.compile(f))(x), tn.grad(f)(x))
+
+
 def test_complex_operands():
     def f(z):
         return tn.cond(z.real.sum() > 0, lambda z: (z * z * z).real.sum(), lambda z: tn.abs(z * z).sum(), z)

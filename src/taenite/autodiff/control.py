@@ -9,6 +9,7 @@ from typing import Any, Self
 from taenite import _core
 from taenite._core import Tensor
 from taenite.ops.convert import asarray
+from taenite.ops.shape import stop_gradient_
 from taenite.primitive import NO_GRAD_CEILING
 from taenite.tree import tree_map
 
@@ -65,6 +66,6 @@ def stop_gradient(x: Any, /) -> Any:
     def strip(leaf: Tensor) -> Tensor:
         while _core.is_wrapped(leaf):
             leaf = _core.lower(leaf)
-        return leaf
+        return stop_gradient_(leaf) if _core.is_traced(leaf) else leaf
 
     return tree_map(lambda leaf: strip(asarray(leaf)), x)

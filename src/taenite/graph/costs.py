@@ -13,7 +13,7 @@ from collections.abc import Callable
 from taenite.graph.ir import Instruction, Type
 from taenite.graph.primitives import ELEMENTWISE, PRIMITIVES
 
-VIEWS = frozenset(("transpose", "broadcast_in_dim", "slice", "reshape", "diagonal"))
+VIEWS = frozenset(("transpose", "broadcast_in_dim", "slice", "reshape", "diagonal", "stop_gradient"))
 REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "sum_to"))
 
 Operands = tuple[Type, ...]

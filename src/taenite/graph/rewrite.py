@@ -9,7 +9,7 @@ from taenite.graph.primitives import EFFECTS
 
 VIEWS = frozenset(
     ("transpose", "broadcast_in_dim", "slice", "reshape", "diagonal", "sum_to", "real", "imag", "conj",
-     "floor", "ceil", "trunc", "round", "cond")
+     "floor", "ceil", "trunc", "round", "stop_gradient", "cond")
 )  # fmt: skip
 """What may give a view of its operand."""
 

@@ -184,7 +184,9 @@ _RULES: dict[str, Callable[[SymbolicShapes, Instruction], Shape | None]] = {
         ("reshape", "broadcast_in_dim", "sum_to", "full", "empty", "eye", "diagonal_scatter"), _given
     ),
     **dict.fromkeys(("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"), _reduced),
-    **dict.fromkeys(("cholesky", "inv", "inv_with", "hermitian_part", "half_triangle"), _same(0)),
+    **dict.fromkeys(
+        ("cholesky", "inv", "inv_with", "hermitian_part", "half_triangle", "stop_gradient"), _same(0)
+    ),
     **dict.fromkeys(("tril", "triu", "shift", "slice_update", "cofactor", "cofactor_derivative"), _same(0)),
     **dict.fromkeys(("solve", "solve_triangular", "solve_pos", "linear_scan"), _same(1)),
     **dict.fromkeys(("solve_pos_with",), _same(2)),

@@ -13,7 +13,7 @@ import numpy
 
 from taenite._core import Tensor
 from taenite.ops.convert import as_shape, asarray, normal_axes, normal_axis, promoted
-from taenite.primitive import ErrorInput, Record, Sample
+from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 _X = numpy.linspace(-1.0, 2.0, 24).reshape(2, 3, 4)
 _EMPTY = numpy.zeros((0, 3))
@@ -125,6 +125,14 @@ def _sum_to(x: Any, *, sizes: tuple[int, ...]) -> Any:
     kept = tuple(i for i, n in enumerate(sizes) if n == 1 and x.shape[lead + i] != 1)
     return x.sum(axis=tuple(range(lead))).sum(axis=kept, keepdims=True)
 
+
+stop_gradient_ = Record(
+    "stop_gradient",
+    derivative=NotDifferentiable("its purpose is to have none"),
+    reference=lambda x: x,
+    samples=lambda: [Sample([_X])],
+    errors=lambda: [ErrorInput(lambda: stop_gradient_(), TypeError, "takes 1 operands, got 0")],
+)
 
 sum_to = Record(
     "sum_to",
