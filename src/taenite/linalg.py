@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from taenite._core import Tensor
-from taenite.dtypes import float64
+from taenite.dtypes import complex64, complex128, float32, float64
 from taenite.errors import LinAlgError
 from taenite.ops.contraction import matmul as matmul
 from taenite.ops.contraction import tensordot as tensordot
@@ -36,6 +36,8 @@ from taenite.ops.shape import diagonal as diagonal
 from taenite.ops.shape import matrix_transpose as matrix_transpose
 
 # ---- arguments
+
+_INEXACT = frozenset((float32, float64, complex64, complex128))
 
 
 def _inexact(x: Any) -> Tensor:
@@ -57,8 +59,20 @@ def _square(x: Any, who: str, name: str = "a") -> Tensor:
     return a
 
 
+def _is_ready(a: Any, b: Any, left: bool) -> bool:
+    """One square matrix and right-hand sides of its dtype: nothing to convert, and quickly seen."""
+    if type(a) is not Tensor or type(b) is not Tensor or b.dtype is not a.dtype or a.dtype not in _INEXACT:
+        return False
+    shape, of_b = a.shape, b.shape
+    if len(shape) != 2 or not 0 < len(of_b) <= 2:
+        return False
+    return bool(shape[0] == shape[1] and of_b[0 if left else -1] == shape[0])
+
+
 def _system(a: Any, b: Any, who: str, name: str = "a", left: bool = True) -> tuple[Tensor, Tensor]:
     """Both in one dtype and with the same leading axes; b is a vector only if it has one axis."""
+    if _is_ready(a, b, left):
+        return a, b
     a, b = promoted(_square(a, who, name), _inexact(b))
     trailing = min(b.ndim, 2)
     if trailing == 0 or b.shape[-trailing if left else -1] != a.shape[-1]:
