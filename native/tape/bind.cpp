@@ -66,6 +66,15 @@ uint32_t operands_at(Operands in, int level) {
 
 // --- Traced -----------------------------------------------------------------------------------------------
 
+// Whether no_grad was entered inside of this trace: derivatives of the program stop there too.
+bool is_stopped(const Graph& g) { return g.of_user && no_grad.blocks && no_grad.ceiling() >= g.level; }
+
+int stop(Graph& g, int reg) {
+  if (!is_inexact(g.registers[reg].dtype)) return reg;
+  const Meta same = g.registers[reg];
+  return g.emit(primitive("stop_gradient"), Attrs::none(), {reg}, {}, 1, {&same, 1});
+}
+
 void run_traced(const Request& r, Value* out, Graph& g) {
   Tensors tensors;
   Numbers numbers;
@@ -78,8 +87,9 @@ void run_traced(const Request& r, Value* out, Graph& g) {
   for (const Size& s : r.sizes) sizes.push_back(g.size_id(s));
   int first =
       g.emit(r.p, r.attrs, std::move(in), std::move(sizes), r.mask, {metas, static_cast<size_t>(r.p.n_out)});
+  const bool stopped = is_stopped(g);
   for (int j = 0; j < r.p.n_out; ++j)
-    if (r.mask >> j & 1) out[j] = g.value(first + j);
+    if (r.mask >> j & 1) out[j] = g.value(stopped ? stop(g, first + j) : first + j);
 }
 
 // --- Tracked ----------------------------------------------------------------------------------------------

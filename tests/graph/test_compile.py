@@ -460,3 +460,16 @@ def test_stop_gradient_holds_in_and_around_a_program():
     equal(tn.grad(tn.compile(f))(x), x * x)
     equal(tn.grad(tn.compile(lambda x: (x * (x * x).detach()).sum()))(x), x * x)
     equal(tn.jvp(tn.compile(f), (x,), (t,))[1], tn.jvp(f, (x,), (t,))[1])
+
+
+def test_no_grad_inside_stops_derivatives_from_outside():
+    def f(x):
+        with tn.no_grad():
+            constant = tn.exp(x)
+            inner = tn.grad(lambda y: y * y * x)(3.0)
+        return (x * constant).sum() + inner
+
+    x = tn.asarray(0.5)
+    program = tn.compile(f)
+    np.testing.assert_allclose(tn.grad(program)(x).item(), tn.grad(f)(x).item(), rtol=1e-14)
+    np.testing.assert_allclose(tn.compile(tn.grad(f))(x).item(), tn.grad(f)(x).item(), rtol=1e-14)

@@ -181,7 +181,7 @@ def test_every_dense_layout():
 
 
 def test_other_layouts_are_declined():
-    x = np.random.default_rng(0).standard_normal((6, 8))
+    x = np.random.default_rng(0).standard_normal((12, 8))
     calls = [("multiply", (), [0, 1], []), ("exp", (), [2], [])]
     example = [tn.asarray(x), tn.asarray(x)]
 
@@ -192,7 +192,7 @@ def test_other_layouts_are_declined():
     assert not declines(x.T, x.T)
     assert declines(x[::2], x[::2])
     assert declines(x, x[::-1])
-    assert declines(x.reshape(8, 6).T, x)
+    assert declines(x.reshape(8, 12).T, x)
     assert declines(x[:1], x)
     assert declines(x[:0], x[:0])
     assert declines(x.astype("f4"), x)
@@ -230,15 +230,22 @@ def test_a_scalar_that_was_broadcast():
     ]  # fmt: skip
 
 
+def test_small_and_short_groups_are_declined():
+    """Setting up a run costs more than it saves."""
+    calls = [("multiply", (), [0, 0], []), ("exp", (), [1], [])]
+    assert tiled([tn.asarray(np.arange(4.0))], calls, [2]) is None
+    assert tiled([tn.asarray(np.arange(65.0))], calls, [2]) is not None
+
+
 def test_a_size_that_was_fixed():
-    x, g = tn.asarray(np.arange(6.0)), tn.asarray(3.0)
-    calls = [("exp", (), [0], []), ("broadcast_in_dim", ((),), [1], [6]), ("multiply", (), [2, 3], [])]
+    x, g = tn.asarray(np.arange(80.0)), tn.asarray(3.0)
+    calls = [("exp", (), [0], []), ("broadcast_in_dim", ((),), [1], [80]), ("multiply", (), [2, 3], [])]
     assert tiled([x, g], calls, [4]) is not None
-    assert tiled([x, g], calls, [4], [tn.asarray(np.arange(7.0)), g]) is None
+    assert tiled([x, g], calls, [4], [tn.asarray(np.arange(81.0)), g]) is None
 
 
 def test_identities_that_are_read_later_are_copies():
-    x = tn.asarray(np.arange(5.0))
+    x = tn.asarray(np.arange(80.0))
     real, cast, double = tiled(
         [x],
         [("real", (), [0], []), ("astype", (CODES[np.dtype("f8")],), [0], []), ("add", (), [1, 2], [])],
@@ -246,8 +253,8 @@ def test_identities_that_are_read_later_are_copies():
     )
     for t in (real, cast):
         t[0] = 7.0
-    assert np.asarray(x).tolist() == np.arange(5.0).tolist()
-    assert np.asarray(double).tolist() == (2 * np.arange(5.0)).tolist()
+    assert np.asarray(x).tolist() == np.arange(80.0).tolist()
+    assert np.asarray(double).tolist() == (2 * np.arange(80.0)).tolist()
 
 
 def test_a_group_ends_where_a_vector_meets_a_reduction():
