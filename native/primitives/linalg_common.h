@@ -7,6 +7,7 @@
 
 #include "core/observe.h"
 #include "core/visit.h"
+#include "kernels/table.h"
 #include "primitives/primitive.h"
 
 namespace tn::linalg {
@@ -87,6 +88,8 @@ void copy_matrix(const T* from, int64_t rows, int64_t cols, int64_t row_stride, 
     for (int64_t j = 0; j < cols; ++j) std::memcpy(to + j * ld, from + j * col_stride, rows * sizeof(T));
     return;
   }
+  if (col_stride == 1)
+    return kernels().transpose2d[size_index(sizeof(T))](from, row_stride, to, ld, rows, cols);
   constexpr int64_t kBlock = 64 / sizeof(T) * 2;
   for (int64_t i0 = 0; i0 < rows; i0 += kBlock)
     for (int64_t j0 = 0; j0 < cols; j0 += kBlock) {
