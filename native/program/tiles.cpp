@@ -56,7 +56,7 @@ class TileGroup::Compiler {
   }
   bool is_vector(int reg) const {
     const Known* k = find(reg);
-    return k ? k->value >= 0 && code_.is_vector(k->value) : !is_scalar(reg);
+    return k && k->value >= 0 ? code_.is_vector(k->value) : !is_scalar(reg);
   }
   // What depends on a reduction of this group cannot meet a vector in the same loop.
   bool in_time(const std::vector<int>& in) const {
@@ -128,6 +128,7 @@ class TileGroup::Compiler {
     if (s.primitive->n_out != 1 || s.in.empty()) return false;
     if (s.primitive->is(kElementwise)) return add_elementwise(s);
     if (s.shape_only || !fits(s.in[0])) return false;
+    if (is("stop_gradient", s)) return set_shape(meta(s.in[0]).shape) && same(s);
     if (auto op = reduction_of(*s.primitive))
       return s.attrs->list(0).size() == static_cast<size_t>(meta(s.in[0]).shape.size()) &&
              add_reduction(s, *op);
@@ -177,8 +178,12 @@ class TileGroup::Compiler {
     const int reg = s.in[0];
     if (!is_scalar(reg) && !(set_shape(meta(reg).shape) && is_common_shape(s.sizes))) return false;
     if (is_scalar(reg) && !s.sizes.empty()) return false;
-    const bool broadcast = find(reg) && find(reg)->broadcast;
-    know(s.out, value(reg));
+    return same(s);
+  }
+
+  bool same(const Step& s) {
+    const bool broadcast = find(s.in[0]) && find(s.in[0])->broadcast;
+    know(s.out, value(s.in[0]));
     known_[s.out].broadcast = broadcast;
     return true;
   }
