@@ -255,6 +255,16 @@ Dims reduced_shape(std::span<const int64_t> shape, std::span<const int64_t> axes
   return out;
 }
 
+void require_elements(const char* name, std::span<const int64_t> shape, std::span<const int64_t> axes) {
+  bool empty = false;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    if (shape[k] != 0) continue;
+    if (!contains(axes, static_cast<int>(k))) return;
+    empty = true;
+  }
+  if (empty) fail(ErrorKind::Value, name, ": there is no element to choose from in shape ", show(shape), ".");
+}
+
 Tensor reduce(ReduceOp op, const Tensor& x, std::span<const int64_t> axes) {
   const DType dtype = reduced_dtype(op, x.dtype);
   Dims kept, reduced;
@@ -275,9 +285,7 @@ Tensor reduce(ReduceOp op, const Tensor& x, std::span<const int64_t> axes) {
   Tensor out = empty(dtype, result_layout(x, kept));
   if (out.numel() == 0) return out;
   if (count == 0) {
-    if (op == ReduceOp::max || op == ReduceOp::min)
-      fail(ErrorKind::Value, name(op), ": there is no element to choose from in shape ", show(x.shape()),
-           ".");
+    if (op == ReduceOp::max || op == ReduceOp::min) require_elements(name(op), x.shape(), axes);
     fill_identity(op, x.dtype, out);
     return out;
   }

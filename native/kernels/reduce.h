@@ -9,6 +9,8 @@ namespace tn::reductions {
 // operation where it has no kernel for the dtype.
 DType reduced_dtype(ReduceOp op, DType t);
 Dims reduced_shape(std::span<const int64_t> shape, std::span<const int64_t> axes);
+// ValueError where there are results to be chosen and nothing to choose them from.
+void require_elements(const char* name, std::span<const int64_t> shape, std::span<const int64_t> axes);
 
 // Sums have an error that grows with the logarithm of the number of elements. Nothing to reduce gives the
 // identity, or a ValueError where there is none.

@@ -11,6 +11,8 @@ namespace {
 template <ReduceOp op>
 void reduce_infer(const Call& c, Meta* out) {
   const Tensor& x = *c.in[0];
+  if (op == ReduceOp::max || op == ReduceOp::min)
+    reductions::require_elements(op == ReduceOp::max ? "max" : "min", x.shape(), c.attrs.list(0));
   out[0] = {reductions::reduced_dtype(op, x.dtype), reductions::reduced_shape(x.shape(), c.attrs.list(0))};
 }
 
@@ -22,6 +24,11 @@ void reduce_kernel(const Call& c, Tensor* out) {
 template <bool largest>
 void arg_infer(const Call& c, Meta* out) {
   reductions::require_order(largest, c.in[0]->dtype);
+  if (c.attrs.list(0).size() == static_cast<size_t>(c.in[0]->ndim()) && c.in[0]->ndim() != 1) {
+    if (c.in[0]->numel() == 0) reductions::require_elements(largest ? "argmax" : "argmin", Dims{0}, Dims{0});
+  } else {
+    reductions::require_elements(largest ? "argmax" : "argmin", c.in[0]->shape(), c.attrs.list(0));
+  }
   out[0] = {DType::I64, reductions::reduced_shape(c.in[0]->shape(), c.attrs.list(0))};
 }
 

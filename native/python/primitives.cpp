@@ -63,7 +63,7 @@ const Attrs& attrs_from_python(nb::tuple given) {
   uint32_t scalars = 0;
   for (nb::handle a : given) {
     std::vector<int64_t>& list = lists.emplace_back();
-    if (PyLong_Check(a.ptr())) {
+    if (PyIndex_Check(a.ptr()) && !PySequence_Check(a.ptr())) {
       scalars |= 1u << (lists.size() - 1);
       list.push_back(integer_from_python(a, "an argument"));
     } else {

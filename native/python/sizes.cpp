@@ -51,6 +51,20 @@ void def_in_numbers(nb::class_<Size>& c, const char* name, const char* reflected
   c.def(reflected, [](nb::handle a, nb::handle b) { return in_numbers(f, b, a); });
 }
 
+template <unaryfunc f>
+void def_in_numbers(nb::class_<Size>& c, const char* name) {
+  c.def(name, [](const Size& s) {
+    nb::object n = number(s), out = nb::steal(f(n.ptr()));
+    if (!out.is_valid()) throw nb::python_error();
+    return out;
+  });
+}
+
+// What NumPy makes of a size: the number. In arithmetic with its scalars the size decides.
+nb::object array_of(const Size& s, nb::handle dtype, nb::handle) {
+  return nb::module_::import_("numpy").attr("array")(number(s), dtype);
+}
+
 template <Guard::Relation r, bool flip = false, bool negate = false>
 bool comparison(nb::handle a, nb::handle b) {
   Size x = size_from_python(a), y = size_from_python(b);
@@ -109,9 +123,25 @@ void bind_sizes(nb::module_& m) {
   c.def("__le__", comparison<R::Le>);
   c.def("__gt__", comparison<R::Lt, true>);
   c.def("__ge__", comparison<R::Le, true>);
-  c.def("__repr__", [](const Size& s) { return text("Size(", s.value, ")"); });
+  c.def("__bool__", [](const Size& s) { return !compare(R::Eq, s, {0}); });
+  c.def("__repr__", [](const Size& s) { return std::to_string(s.value); });
+  c.def("__str__", [](const Size& s) { return nb::str(number(s)); });
+  c.def("__format__", [](const Size& s, nb::str how) { return number(s).attr("__format__")(how); });
   def_in_numbers<PyNumber_TrueDivide>(c, "__truediv__", "__rtruediv__");
+  def_in_numbers<PyNumber_Divmod>(c, "__divmod__", "__rdivmod__");
   def_in_numbers<power>(c, "__pow__", "__rpow__");
+  def_in_numbers<PyNumber_And>(c, "__and__", "__rand__");
+  def_in_numbers<PyNumber_Or>(c, "__or__", "__ror__");
+  def_in_numbers<PyNumber_Xor>(c, "__xor__", "__rxor__");
+  def_in_numbers<PyNumber_Lshift>(c, "__lshift__", "__rlshift__");
+  def_in_numbers<PyNumber_Rshift>(c, "__rshift__", "__rrshift__");
+  def_in_numbers<PyNumber_Absolute>(c, "__abs__");
+  def_in_numbers<PyNumber_Invert>(c, "__invert__");
+  def_in_numbers<PyNumber_Long>(c, "__round__");
+  for (const char* name : {"__pos__", "__trunc__", "__floor__", "__ceil__"})
+    c.def(name, [](const Size& s) { return size_to_python(s); });
+  c.def("__array__", array_of, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none());
+  c.attr("__array_ufunc__") = nb::none();
   c.def("__neg__", [](const Size& s) { return size_to_python(combine(Op::Sub, {0}, s)); });
   c.def("__index__", number);
   c.def("__int__", number);

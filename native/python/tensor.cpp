@@ -59,6 +59,9 @@ void bind_tensor(nb::module_& m) {
   });
   tensor.def_prop_ro("dtype", [](const Value& x) { return dtype_to_python(x.t.dtype); });
   tensor.def_prop_ro("strides", [](const Value& x) {
+    if (graph_under(x))
+      fail(ErrorKind::Tracing,
+           "strides: a traced value has no memory yet; its layout is decided by the run.");
     nb::list l;
     for (int64_t s : x.t.strides()) l.append(s);
     return nb::tuple(l);

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import numpy
 
@@ -383,7 +384,8 @@ def split(x: Any, indices_or_sections: int | Sequence[int], /, *, axis: int = 0)
 
 
 def _cuts(size: int, given: int | Sequence[int]) -> list[int]:
-    if isinstance(given, int):
+    if isinstance(given, SupportsIndex):
+        given = index(given)
         if given < 1 or size % given:
             raise ValueError(f"split: {size} elements do not split into {given} equal parts.")
         return [size // given * i for i in range(1, given)]
