@@ -113,7 +113,7 @@ print(f"largest difference of the gradients: {np.abs(np.asarray(got) - np.asarra
 assert np.allclose(np.asarray(got), np.asarray(wanted), rtol=1e-12, atol=1e-12)
 
 executable = fast.programs[0].executable
-forward, backward, n_saved = derive.pullback(executable, [w, x], "10")
+_, forward, backward, n_saved = derive.pullback(executable, [w, x], "10")
 print(f"its pullback was cut in two: {len(forward.graph.instructions)} instructions forward, which save "
       f"{n_saved} values, {len(backward.graph.instructions)} backward")  # fmt: skip
 

@@ -18,13 +18,13 @@ std::deque<Branch>& branches() {
 const Served& serve(Executable& e, Operands operands) {
   SmallVector<const Dims*, 16> shapes;
   for (const Tensor* t : operands) shapes.push_back(&t->shape());
-  return e.serve(shapes);
+  return e.sizes.serve(shapes);
 }
 
 bool takes(Executable& e, Operands operands) {
-  if (static_cast<int>(operands.size()) != e.traced->n_inputs) return false;
+  if (static_cast<int>(operands.size()) != e.sizes.traced().n_inputs) return false;
   for (size_t i = 0; i < operands.size(); ++i)
-    if (operands[i]->dtype != e.traced->registers[i].dtype) return false;
+    if (operands[i]->dtype != e.sizes.traced().registers[i].dtype) return false;
   return serve(e, operands).ok;
 }
 

@@ -1,7 +1,8 @@
 #include "program/executable.h"
 
+#include <algorithm>
+
 #include "core/error.h"
-#include "program/signature.h"
 #include "tape/level.h"
 
 namespace tn {
@@ -16,7 +17,7 @@ using Values = SmallVector<Value, 4>;
 using Pointers = SmallVector<const Value*, 16>;
 
 constexpr int kMaxTracked = 32;     // outputs of one node
-constexpr size_t kMaxKnown = 4096;  // shapes remembered
+constexpr size_t kMaxDerived = 16;  // programs of derivatives in each direction
 
 std::string needed(Operands in, int level) {
   std::string need;
@@ -43,33 +44,43 @@ void run_plain(const Executable& r, Operands in, Value* out) {
 
 void run_inline(const Executable& r, Operands in, Value* out) { r.program.run(in.data(), {}, out); }
 
-// `more`: the shapes of what the derivative takes beside the operands.
-template <class More>
-const Derived& find(std::vector<std::unique_ptr<Derived>>& known, const Executable& r, Operands in,
-                    const std::string& need, decltype(derive_pullback) derive, More more) {
-  SmallVector<const Dims*, 16> shapes;
+using Derivations = std::vector<std::shared_ptr<Derived>>;
+
+// The one that serves these shapes, of operands and of what the derivative takes beside them. It is shared,
+// because others may make room for theirs while it runs.
+std::shared_ptr<Derived> find(Derivations& known, const Executable& r, Operands in, const std::string& need,
+                              decltype(derive_pullback) derive, std::span<const Dims* const> shapes) {
+  for (auto d = known.begin(); d != known.end(); ++d) {
+    if ((*d)->need != need || !(*d)->sizes.serve(shapes).ok) continue;
+    std::rotate(known.begin(), d, d + 1);
+    return known.front();
+  }
+  auto made = std::make_shared<Derived>(derive(r, in, need));
+  if (known.size() >= kMaxDerived) known.pop_back();
+  known.insert(known.begin(), made);
+  return made;
+}
+
+using Shapes = SmallVector<const Dims*, 16>;
+
+void add_shapes(Operands in, Shapes& shapes) {
   for (const Value* v : in) shapes.push_back(&v->t.shape());
-  more(shapes);
-  for (const auto& d : known)
-    if (d->need == need && d->forward->serve(shapes).ok) return *d;
-  known.push_back(std::make_unique<Derived>(derive(r, in, need)));
-  return *known.back();
 }
 
-const Derived& pullback_of(Executable& r, Operands in, const std::string& need) {
-  return find(r.pullbacks, r, in, need, derive_pullback, [&](SmallVector<const Dims*, 16>& shapes) {
-    SmallVector<const Dims*, 16> operands;
-    for (const Dims* d : shapes) operands.push_back(d);
-    for (const Meta& m : r.serve(operands).outs)
-      if (is_inexact(m.dtype)) shapes.push_back(&m.shape);
-  });
+std::shared_ptr<Derived> pullback_of(Executable& r, Operands in, const std::string& need) {
+  Shapes shapes;
+  add_shapes(in, shapes);
+  for (const Meta& m : r.sizes.serve(shapes).outs)
+    if (is_inexact(m.dtype)) shapes.push_back(&m.shape);
+  return find(r.pullbacks, r, in, need, derive_pullback, shapes);
 }
 
-const Derived& pushforward_of(Executable& r, Operands in, const std::string& need) {
-  return find(r.pushforwards, r, in, need, derive_pushforward, [&](SmallVector<const Dims*, 16>& shapes) {
-    for (size_t i = 0; i < in.size(); ++i)
-      if (need[i] == '1') shapes.push_back(&in[i]->t.shape());
-  });
+std::shared_ptr<Derived> pushforward_of(Executable& r, Operands in, const std::string& need) {
+  Shapes shapes;
+  add_shapes(in, shapes);
+  for (size_t i = 0; i < in.size(); ++i)
+    if (need[i] == '1') shapes.push_back(&in[i]->t.shape());
+  return find(r.pushforwards, r, in, need, derive_pushforward, shapes);
 }
 
 void save(Node& node, const Executable& backward, const Value* residuals, int n) {
@@ -89,7 +100,8 @@ void run_tracked(Executable& r, Operands in, Value* out, int level) {
   Pointers at;
   lower(in, level, values, at);
   if (need.find('1') == std::string::npos) return r.call(at, out);
-  const Derived& d = pullback_of(r, at, need);
+  const std::shared_ptr<Derived> held = pullback_of(r, at, need);
+  const Derived& d = *held;
   Values results(r.n_out() + d.n_residuals);
   d.forward->call(at, results.begin());
   Ref<Node> node = Node::create();
@@ -116,7 +128,8 @@ void run_dual(Executable& r, Operands in, Value* out, int level) {
   Pointers at;
   lower(in, level, values, at);
   if (need.find('1') == std::string::npos) return r.call(at, out);
-  const Derived& d = pushforward_of(r, at, need);
+  const std::shared_ptr<Derived> held = pushforward_of(r, at, need);
+  const Derived& d = *held;
   for (size_t i = 0; i < in.size(); ++i)
     if (need[i] == '1') at.push_back(&in[i]->box->tangent);
   Values results(2 * r.n_out());
@@ -147,22 +160,17 @@ void Executable::call(Operands in, Value* out) {
   run_inline(*this, in, out);
 }
 
-const Served& Executable::serve(std::span<const Dims* const> shapes) {
-  shapes_.clear();
-  for (const Dims* d : shapes) shapes_.insert(shapes_.end(), d->begin(), d->end());
-  if (last_ && shapes_ == last_shapes_) return *last_;
-  std::string key(reinterpret_cast<const char*>(shapes_.data()), shapes_.size() * sizeof(int64_t));
-  auto it = known_.find(key);
-  if (it == known_.end()) {
-    std::vector<Meta> registers;
-    Served served{serves(*traced, shapes, registers), {}};
-    for (int r : traced_outputs)
-      if (r >= 0) served.outs.push_back(registers[r]);
-    if (known_.size() >= kMaxKnown) known_.clear();
-    it = known_.emplace(std::move(key), std::move(served)).first;
-  }
-  last_shapes_ = shapes_;
-  return *(last_ = &it->second);
+void Executable::note_constants() {
+  versions_.clear();
+  for (const auto& [reg, v] : sizes.traced().constants)
+    versions_.push_back(v.t.storage ? v.t.storage->version : 0);
+}
+
+bool Executable::is_current() const {
+  auto version = versions_.begin();
+  for (const auto& [reg, v] : sizes.traced().constants)
+    if (*version++ != (v.t.storage ? v.t.storage->version : 0)) return false;
+  return true;
 }
 
 }  // namespace tn

@@ -3,12 +3,15 @@
 // order works; duals run the executable of its derivative; a trace inlines it.
 #pragma once
 #include "program/program.h"
+#include "program/signature.h"
 
 namespace tn {
 
 // The derivative of a executable with respect to the operands in `need` (one character each, '1' or '0').
 struct Derived {
   std::string need;
+  // Of the joint trace: operands, then cotangents of outputs or tangents of the needed.
+  Signature sizes;
   // Reverse: operands -> outputs, then residuals. Forward: operands, tangents of the needed -> outputs,
   // tangents.
   Ref<Executable> forward;
@@ -17,32 +20,24 @@ struct Derived {
   int n_residuals = 0;
 };
 
-// What a trace says at some shapes of its inputs; without outputs that are identically zero.
-struct Served {
-  bool ok;
-  std::vector<Meta> outs;
-};
-
 struct Executable {
   RefCount refs = 0;
-  Ref<Graph> traced;                // what its sizes are checked on
-  std::vector<int> traced_outputs;  // registers of it
+  Signature sizes;
   Program program;
   std::shared_ptr<void> source;  // the Python objects that it was made from: (traced, what runs)
-  std::vector<std::unique_ptr<Derived>> pullbacks, pushforwards;
+  std::vector<std::shared_ptr<Derived>> pullbacks, pushforwards;  // the last used first
 
   static void destroy(Executable* r);
 
   int n_out() const { return static_cast<int>(program.outputs().size()); }
   // Outputs that are identically zero stay default-constructed.
   void call(std::span<const Value* const> in, Value* out);
-  // Whether its trace serves operands of these shapes, and what comes out. Remembered.
-  const Served& serve(std::span<const Dims* const> shapes);
+  // Whether the constants of its trace are what they were when it was made.
+  bool is_current() const;
+  void note_constants();
 
  private:
-  std::vector<int64_t> last_shapes_, shapes_;
-  const Served* last_ = nullptr;
-  std::unordered_map<std::string, Served> known_;
+  std::vector<uint32_t> versions_;  // of the storages of constants
 };
 
 // Set by the bindings: differentiate a executable at the shapes of these operands.

@@ -5,6 +5,8 @@
 namespace tn {
 namespace {
 
+constexpr size_t kMaxKnown = 4096;  // shapes remembered
+
 class Replay {
  public:
   Replay(const Graph& g, std::vector<Meta>& registers) : g_(g), at_(registers), tensors_(registers.size()) {}
@@ -82,6 +84,7 @@ class Replay {
 }  // namespace
 
 bool serves(const Graph& g, std::span<const Dims* const> inputs, std::vector<Meta>& registers) {
+  if (inputs.size() != static_cast<size_t>(g.n_inputs)) return false;
   registers = g.registers;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->size() != registers[i].shape.size()) return false;
@@ -92,6 +95,24 @@ bool serves(const Graph& g, std::span<const Dims* const> inputs, std::vector<Met
   } catch (const Error&) {
     return false;
   }
+}
+
+const Served& Signature::serve(std::span<const Dims* const> shapes) {
+  shapes_.clear();
+  for (const Dims* d : shapes) shapes_.insert(shapes_.end(), d->begin(), d->end());
+  if (last_ && shapes_ == last_shapes_) return *last_;
+  std::string key(reinterpret_cast<const char*>(shapes_.data()), shapes_.size() * sizeof(int64_t));
+  auto it = known_.find(key);
+  if (it == known_.end()) {
+    std::vector<Meta> registers;
+    Served served{serves(*traced_, shapes, registers), {}};
+    for (int r : outputs_)
+      if (r >= 0) served.outs.push_back(registers[r]);
+    if (known_.size() >= kMaxKnown) known_.clear();
+    it = known_.emplace(std::move(key), std::move(served)).first;
+  }
+  last_shapes_ = shapes_;
+  return *(last_ = &it->second);
 }
 
 }  // namespace tn

@@ -154,8 +154,7 @@ void write(const Tensor& target, const Tensor& value) {
   if (!(together == all.shape))
     fail(ErrorKind::Value, "setitem: a value of shape ", show(value.shape()),
          " does not fit the selection of shape ", show(all.shape), ".");
-  const bool overlaps = value.storage == target.storage;
-  const Tensor source = overlaps ? copy(value) : view(value, value.layout);
+  const Tensor source = may_overlap(value, target) ? copy(value) : view(value, value.layout);
   copy_into(target, broadcast_view(source, all.shape));
   ++target.storage->version;
 }

@@ -227,19 +227,19 @@ std::shared_ptr<void> kept(nb::object o) {
   return {o.release().ptr(), [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); }};
 }
 
-// `traced`: what sizes are checked on, a graph or, with the registers of its outputs, a trace that is over.
+// What sizes are checked on: a graph or, with the registers of its outputs, a trace that is over.
+Signature signature_of(nb::handle traced, nb::handle outputs) {
+  if (nb::isinstance<Trace>(traced)) return {nb::cast<const Trace&>(traced).share(), ints(outputs)};
+  Lowering checked(traced);
+  return {checked.graph(), checked.outputs};
+}
+
 // `graph`: what runs.
 ExecutableHandle make_executable(nb::handle traced, nb::handle graph, nb::handle outputs) {
   Lowering run(graph);
   Ref<Executable> r(new Executable);
-  if (nb::isinstance<Trace>(traced)) {
-    r->traced = nb::cast<const Trace&>(traced).share();
-    r->traced_outputs = ints(outputs);
-  } else {
-    Lowering checked(traced);
-    r->traced = checked.graph();
-    r->traced_outputs = checked.outputs;
-  }
+  r->sizes = signature_of(traced, outputs);
+  r->note_constants();
   r->program = Program(*run.graph(), run.outputs, false);
   r->source = kept(nb::make_tuple(traced, graph));
   return {r};
@@ -298,9 +298,10 @@ Derived derive(const char* mode, const Executable& r, std::span<const Value* con
   nb::object found = nb::handle(derive_hook)(mode, nb::cast(std::move(self)), operands_like(in), need);
   Derived d;
   d.need = need;
-  d.forward = nb::cast<ExecutableHandle&>(found[0]).r;
-  if (!found[1].is_none()) d.backward = nb::cast<ExecutableHandle&>(found[1]).r;
-  d.n_residuals = nb::cast<int>(found[2]);
+  d.sizes = signature_of(found[0], nb::tuple());
+  d.forward = nb::cast<ExecutableHandle&>(found[1]).r;
+  if (!found[2].is_none()) d.backward = nb::cast<ExecutableHandle&>(found[2]).r;
+  d.n_residuals = nb::cast<int>(found[3]);
   return d;
 }
 
@@ -350,23 +351,24 @@ class Variants {
 
  private:
   static bool fits(const Variant& v, std::span<const Value* const> in) {
-    if (v.operands.size() != in.size()) return false;
+    if (v.operands.size() != in.size() || !v.executable->is_current()) return false;
     SmallVector<const Dims*, 16> shapes;
     for (size_t i = 0; i < in.size(); ++i) {
       if (v.operands[i].first != in[i]->t.dtype || v.operands[i].second != in[i]->t.ndim()) return false;
       shapes.push_back(&in[i]->t.shape());
     }
     for (nb::handle c : nb::cast<nb::list>(v.captured)) shapes.push_back(&unwrap(c)->t.shape());
-    return v.executable->serve(shapes).ok;
+    return v.executable->sizes.serve(shapes).ok;
   }
   std::vector<std::unique_ptr<Variant>> all_;
 };
 
 nb::object run_variant(Variant& v, SmallVector<const Value*, 16>& in) {
-  for (nb::handle c : nb::cast<nb::list>(v.captured)) in.push_back(unwrap(c));
+  // The variant may be gone before the call is over.
   Ref<Executable> executable = v.executable;
   Shape shape = v.shape;
-  nb::object unflatten = v.unflatten;
+  nb::object unflatten = v.unflatten, captured = v.captured;
+  for (nb::handle c : nb::borrow<nb::list>(captured)) in.push_back(unwrap(c));
   if (shape == Shape::One) {
     nb::object out = new_tensor();
     executable->call(in, value_in(out));
@@ -447,7 +449,8 @@ void bind_graph(nb::module_& m) {
       .def("inline", inline_executable, nb::arg("operands"))
       .def("reads", reads, nb::arg("operand"))
       .def_prop_ro("graph", [](const ExecutableHandle& h) { return nb::object(source_of(*h.r)[1]); })
-      .def_prop_ro("n_out", [](const ExecutableHandle& h) { return h.r->n_out(); });
+      .def_prop_ro("n_out", [](const ExecutableHandle& h) { return h.r->n_out(); })
+      .def_prop_ro("is_current", [](const ExecutableHandle& h) { return h.r->is_current(); });
   m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"), nb::arg("outputs") = nb::tuple());
   m.def("add_branch", add_branch_from_python, nb::arg("executable"), nb::arg("recipe").none() = nb::none());
   m.def("forget_branches", forget_branches);

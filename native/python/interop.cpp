@@ -119,8 +119,31 @@ bool repeats(const Layout& layout) {
   return false;
 }
 
+namespace {
+
+// The first byte and the one after the last.
+std::pair<const char*, const char*> extent(const Tensor& t) {
+  int64_t first = 0, last = 0;
+  for (int i = 0; i < t.ndim(); ++i) {
+    const int64_t reach = t.strides()[i] * (t.shape()[i] - 1);
+    (reach < 0 ? first : last) += reach;
+  }
+  const auto item = static_cast<int64_t>(itemsize(t.dtype));
+  return {t.data + first * item, t.data + (last + 1) * item};
+}
+
+}  // namespace
+
+bool may_overlap(const Tensor& x, const Tensor& y) {
+  if (x.numel() == 0 || y.numel() == 0) return false;
+  const auto [x_first, x_end] = extent(x);
+  const auto [y_first, y_end] = extent(y);
+  return x_first < y_end && y_first < x_end;
+}
+
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m) {
   m.def("from_buffer", from_buffer, nb::arg("source"));
+  m.def("may_overlap", [](const Value& x, const Value& y) { return may_overlap(x.t, y.t); });
   auto* type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
   type->tp_as_buffer->bf_getbuffer = get_buffer;
   type->tp_as_buffer->bf_releasebuffer = release_exported;

@@ -195,6 +195,9 @@ class Run {
     if (n.released)
       fail(ErrorKind::Runtime, "backward: the saved values of ", name,
            " are gone after the first backward; pass retain_graph=True to it to go back again.");
+    if (n.executable && !n.executable->is_current())
+      fail(ErrorKind::Runtime,
+           "backward: a tensor that a compiled function closed over was modified in place afterwards.");
     for (int k = 0; k < n.saved.size(); ++k)
       if (n.saved[k].t.storage && n.saved[k].t.storage->version != n.versions[k])
         fail(ErrorKind::Runtime, "backward: a value that ", name, " saved (", whose(n, k), "shape ",

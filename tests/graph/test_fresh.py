@@ -18,6 +18,18 @@ def test_equal_outputs_and_constants_are_copied():
     assert len({*after.outputs[:3]}) == 3 and after.outputs[3:] == (x, x)
 
 
+def test_views_of_what_is_given_already_are_copied():
+    b = Builder()
+    x = b.input(3)
+    y = b.call("exp", x)
+    view = b.call("transpose", y, perm=(0,))
+    of_input = b.call("transpose", x, perm=(0,))
+    after = fresh.run(b.graph(y, view, x, of_input))
+    check(after)
+    assert names(after) == ["exp", "transpose", "transpose", "astype"]
+    assert after.instructions[-1].inputs == (view,) and after.outputs[2:] == (x, of_input)
+
+
 def test_other_graphs_stay():
     b = Builder()
     graph = b.graph(b.call("exp", b.input(3)))

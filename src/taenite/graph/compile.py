@@ -15,12 +15,14 @@ import numpy
 
 from taenite import _core
 from taenite._core import Tensor
+from taenite.dtypes import int64
 from taenite.errors import TracingError
 from taenite.graph import derive
 from taenite.graph.passes import FOR_CALLERS, optimize
 from taenite.graph.program import PreparedCall, Program
 from taenite.graph.trace import tracing
 from taenite.ops.convert import asarray
+from taenite.ops.creation import size_tensor
 from taenite.tree import flatten, unflatten
 
 MOST_STRUCTURES = 256
@@ -92,6 +94,7 @@ class Compiled(_core.CompiledBase):
         """
         taken = self._take_apart(args, kwargs)
         program, captured = self._trace(taken)
+        program.make_ready()
         likes = tuple(x.detach() for x in (*taken.operands, *captured))
 
         def operands(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
@@ -142,7 +145,7 @@ class Compiled(_core.CompiledBase):
         operands = _as_operands([leaves[i] for i in places])
         for i in places:
             leaves[i] = None
-        constants = tuple((type(x), x) for x in (*leaves, *static.values()))
+        constants = tuple(map(_exact, (*leaves, *static.values())))
         key = (structure, places, tuple(static), constants)
         try:
             hash(key)
@@ -224,6 +227,13 @@ def _checked_names(f: Callable[..., Any], names: Sequence[str]) -> tuple[str, ..
     return names
 
 
+def _exact(x: Any) -> Any:
+    """What is equal only for equal numbers of equal types: not for 1 and True, or 0.0 and -0.0."""
+    if isinstance(x, tuple | frozenset):
+        return type(x), type(x)(map(_exact, x)) if type(x) in (tuple, frozenset) else (x, *map(_exact, x))
+    return type(x), repr(x) if isinstance(x, float | complex) else x
+
+
 def _is_operand(leaf: Any) -> bool:
     """Numbers with a fraction are operands; integers, flags and strings are what a program is made for."""
     return isinstance(leaf, Tensor | numpy.ndarray | numpy.generic | float | complex)
@@ -245,6 +255,9 @@ def _as_operands(values: list[Any]) -> list[Tensor]:
 
 
 def _as_output(y: Any, f: Callable[..., Any]) -> Tensor:
+    if isinstance(y, _core.Size):
+        size: Any = y
+        return size_tensor(size, dtype=int64)
     if not isinstance(y, Tensor | numpy.ndarray | numpy.generic | int | float | complex):
         raise TypeError(f"compile: {_name(f)} must return tensors, got {type(y).__name__}.")
     return asarray(y)

@@ -23,8 +23,9 @@ def is_inexact(x: Tensor | None) -> bool:
     return x is not None and x.dtype.kind in "fc"
 
 
-def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Any, Any, int]:
-    """Forward and backward executables, and how many values the first saves for the second."""
+def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Graph, Any, Any, int]:
+    """The joint trace, on which sizes are checked, forward and backward executables, and how many values the
+    first saves for the second."""
     primal: Graph = executable.graph
     results = [y for y in outputs_like(executable, likes) if is_inexact(y)]
     with tracing([*likes, *results]) as tracer:
@@ -34,7 +35,7 @@ def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tu
     n_out = len(primal.outputs)
     forward, backward, n_residuals = split(optimize(joint), len(likes), n_out)
     forward, backward = group.run(forward), group.run(backward)
-    return _core.executable(joint, forward), _core.executable(backward, backward), n_residuals
+    return joint, _core.executable(forward, forward), _core.executable(backward, backward), n_residuals
 
 
 def outputs_like(executable: _core.Executable, likes: list[Tensor]) -> list[Tensor]:
@@ -69,8 +70,8 @@ def pull(
     return outputs, [next(gradients, None) if n == "1" else None for n in need]
 
 
-def pushforward(executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Any, None, int]:
-    """The executable of outputs and their tangents."""
+def pushforward(executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Graph, Any, None, int]:
+    """The trace, and the executable of outputs and their tangents."""
     needed = [x for x, n in zip(likes, need, strict=True) if n == "1"]
     with tracing([*likes, *needed]) as tracer:
         operands, tangents = tracer.inputs[: len(likes)], iter(tracer.inputs[len(likes) :])
@@ -87,7 +88,8 @@ def pushforward(executable: _core.Executable, likes: list[Tensor], need: str) ->
         finally:
             _core.close_level(level)
         joint = tracer.graph([*outputs, *directions])
-    return _core.executable(joint, optimize(joint)), None, 0
+    optimized = optimize(joint)
+    return joint, _core.executable(optimized, optimized), None, 0
 
 
 # ---- the cut ----
@@ -227,7 +229,9 @@ def _size_renumbered(e: SizeExpr, number: dict[int, int]) -> SizeExpr:
     return replace(e, a=number[e.a]) if e.a in number else SizeExpr("const", e.value, 0, e.value)
 
 
-def _derive(mode: str, executable: _core.Executable, likes: list[Tensor], need: str) -> tuple[Any, Any, int]:
+def _derive(
+    mode: str, executable: _core.Executable, likes: list[Tensor], need: str
+) -> tuple[Graph, Any, Any, int]:
     return pullback(executable, likes, need) if mode == "pullback" else pushforward(executable, likes, need)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph
 from taenite.graph.show import show
-from taenite.ops.convert import asarray
+from taenite.ops.exchange import overlap
 from taenite.tree import flatten, unflatten
 
 ONE, TUPLE, TREE = range(3)
@@ -39,6 +40,10 @@ class Program:
         """The native program."""
         traced = self.traced if self.native_trace is None else self.native_trace
         return _core.executable(traced, self.graph, self.traced.outputs)
+
+    def make_ready(self) -> None:
+        """Make the native program now, with what the function closed over as it is."""
+        _ = self.executable
 
     @cached_property
     def kind(self) -> int:
@@ -79,10 +84,16 @@ class PreparedCall:
         Raises
         ------
         TypeError, ValueError
-            An operand or a tensor of ``into`` has another dtype or shape than what the call is for.
+            An operand or a tensor of ``into`` has another dtype or shape than what the call is for, or
+            tensors of ``into`` share memory with each other. They may share it with operands.
         """
         operands = self.flatten_arguments(*args, **kwargs)
         self._check(operands)
+        if not self.program.executable.is_current:
+            raise RuntimeError(
+                f"{self.program.name}: a tensor that the function closed over was modified in place since it "
+                "was traced; prepare another call."
+            )
         outputs = self.program.executable(list(operands))
         if into is None:
             return self.program.unflatten(outputs)
@@ -111,8 +122,14 @@ class PreparedCall:
                     f"{self.program.name}: output {i} is of {value.dtype} and shape {value.shape}; "
                     "into needs a tensor like it."
                 )
-        for target, value in zip(targets, outputs, strict=True):
-            target[...] = asarray(value)
+        for i, j in combinations(range(len(targets)), 2):
+            if overlap(targets[i], targets[j]):
+                raise ValueError(f"{self.program.name}: the tensors {i} and {j} of into share memory.")
+        # An output may be an operand, or a view of one, that is to be written.
+        shared = [any(overlap(target, value) for target in targets) for value in outputs]
+        values = [value.copy() if again else value for value, again in zip(outputs, shared, strict=True)]
+        for target, value in zip(targets, values, strict=True):
+            target[...] = value
         return into
 
     def __str__(self) -> str:

@@ -24,6 +24,11 @@ def array_view(x: Tensor) -> numpy.ndarray[Any, Any]:
     return numpy.asarray(memoryview(_core.bare(x)))
 
 
+def overlap(x: Tensor, y: Tensor) -> bool:
+    """Whether some element belongs to both."""
+    return _core.may_overlap(x, y) and numpy.shares_memory(array_view(x), array_view(y))
+
+
 def _untracked(x: Tensor, who: str) -> Tensor:
     if _core.is_traced(x):
         raise TracingError(f"{who}: {NO_NUMBERS}")
@@ -105,6 +110,8 @@ def from_dlpack(x: Any, /, *, device: str | None = None, copy: bool | None = Non
 
 def copy(x: Tensor) -> Tensor:
     """A copy with memory of its own, in row-major order, not tracked."""
+    if _core.is_traced(x) and not _core.is_wrapped(x):
+        return x.astype(x.dtype)
     return _core.from_buffer(numpy.array(array_view(_untracked(x, "copy")), order="C"))
 
 
@@ -115,6 +122,8 @@ def deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def reduce(x: Tensor) -> tuple[Any, ...]:
     """For pickle: the numbers survive, what the tensor was recorded on does not."""
+    if _core.is_traced(x):
+        raise TracingError(f"pickle: {NO_NUMBERS}")
     array = array_view(x)
     return rebuild, (PICKLE_VERSION, x.dtype.name, array.shape, array.tobytes())
 
