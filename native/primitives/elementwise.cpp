@@ -66,9 +66,11 @@ void unary_infer(const Call& c, Meta* out) {
   out[0] = is_identity(op, x.dtype) ? Meta{x.dtype, x.shape()} : meta(kernel_of(op, c), c, name(op));
 }
 
+bool checks_exponent(DType base, DType exponent) { return is_integer(base) && is_integer(exponent); }
+
 // Integers have no negative integer powers.
 void check_exponent(const Tensor& base, const Tensor& exponent) {
-  if (!is_integer(base.dtype) || !is_integer(exponent.dtype) || exponent.numel() == 0) return;
+  if (!checks_exponent(base.dtype, exponent.dtype) || exponent.numel() == 0) return;
   std::vector<int64_t> axes(exponent.ndim());
   std::iota(axes.begin(), axes.end(), int64_t{0});
   const Tensor least = elementwise::cast(reductions::reduce(ReduceOp::min, exponent, axes), DType::F64);
@@ -125,7 +127,8 @@ void add(const Primitive& p, KernelFor kernel) {
 }  // namespace
 
 std::optional<Kernel> tile_kernel(const Primitive& p, const Attrs& attrs, std::span<const DType> dtypes) {
-  if (!p.is(kElementwise)) return std::nullopt;
+  static const int pow = primitive("pow").id;
+  if (!p.is(kElementwise) || (p.id == pow && checks_exponent(dtypes[0], dtypes[1]))) return std::nullopt;
   return kernel_for[p.id](attrs, dtypes);
 }
 

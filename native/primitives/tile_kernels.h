@@ -8,7 +8,8 @@
 namespace tn {
 
 // The kernel of an elementwise primitive for operands of these dtypes; none if the primitive is no such
-// thing. Where the result is the operand itself, it is the kernel that copies.
+// thing, or looks at its operands before it computes. Where the result is the operand itself, it is the
+// kernel that copies.
 std::optional<elementwise::Kernel> tile_kernel(const Primitive& p, const Attrs& attrs,
                                                std::span<const DType> dtypes);
 

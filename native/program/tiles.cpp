@@ -139,23 +139,30 @@ class TileGroup::Compiler {
   }
   static bool is(const char* name, const Step& s) { return std::strcmp(s.primitive->name, name) == 0; }
 
+  // None for what looks at its operands before it computes.
+  std::optional<elementwise::Kernel> kernel_of(const Step& s) const {
+    SmallVector<DType, 3> dtypes;
+    for (int r : s.in) dtypes.push_back(meta(r).dtype);
+    return tile_kernel(*s.primitive, *s.attrs, dtypes);
+  }
+
   bool add_elementwise(const Step& s) {
     const Dims& shape = meta(s.out).shape;
     auto same = [&](int r) { return is_scalar(r) || meta(r).shape == shape; };
-    if (!std::all_of(s.in.begin(), s.in.end(), same) || !in_time(s.in) || !set_shape(shape)) return false;
+    if (!std::all_of(s.in.begin(), s.in.end(), same) || !in_time(s.in)) return false;
     if (s.shape_only) {
+      if (!set_shape(shape)) return false;
       for (int r : s.in)
         if (!is_scalar(r)) need_shape(r);
       return know(s.out, -1);
     }
-    SmallVector<DType, 3> dtypes;
-    for (int r : s.in) dtypes.push_back(meta(r).dtype);
-    const elementwise::Kernel kernel = *tile_kernel(*s.primitive, *s.attrs, dtypes);
+    const auto kernel = kernel_of(s);
+    if (!kernel || !set_shape(shape)) return false;
     SmallVector<int, 3> operands;
     for (int r : s.in) operands.push_back(value(r));
-    const bool copies = kernel.n_in == 1 && kernel.out == dtypes[0] &&
-                        kernel.unary == kernels().cast[int(kernel.out)][int(kernel.out)];
-    return know(s.out, copies ? operands[0] : code_.apply(kernel, operands));
+    const bool copies = kernel->n_in == 1 && kernel->out == meta(s.in[0]).dtype &&
+                        kernel->unary == kernels().cast[int(kernel->out)][int(kernel->out)];
+    return know(s.out, copies ? operands[0] : code_.apply(*kernel, operands));
   }
 
   bool add_reduction(const Step& s, ReduceOp op) {

@@ -276,6 +276,17 @@ def test_a_group_reads_what_it_knew_by_its_shape():
         agree(f, program, random(n), random())
 
 
+def test_integer_powers_are_checked_in_groups():
+    def f(a, b):
+        return ((a**b) * 2 + a).sum()
+
+    program = tn.compile(f)
+    for n in (5, 200):
+        a = tn.asarray(np.arange(n) % 3)
+        agree(f, program, a, a)
+        agree(f, program, a, -a)
+
+
 def test_empty_sizes_and_every_order():
     def f(x):
         return (tn.exp(x) * x).sum()

@@ -96,7 +96,9 @@ class Dag:
         if kind < 0.3:
             return (str(rng.choice(UNARY)), (), [a], [])
         if kind < 0.75:
-            return (str(rng.choice(BINARY)), (), [a, b], [])
+            name = str(rng.choice(BINARY))
+            checked = name == "pow" and all(np.asarray(self.values[r]).dtype.kind in "iu" for r in (a, b))
+            return ("multiply" if checked else name, (), [a, b], [])
         if kind < 0.82:
             bools = [r for r in range(n) if np.asarray(self.values[r]).dtype == bool]
             return ("where", (), [int(rng.choice(bools)) if bools else a, b, c], [])
