@@ -129,6 +129,22 @@ def test_what_is_closed_over_may_not_be_written_before_its_backward_pass():
         call(tn.ones(2))
 
 
+def test_prepared_calls_are_for_what_is_no_tensor_too():
+    x = tn.ones(2)
+    integer = tn.compile(lambda x, n: x * n).prepare(x, 3)
+    static = tn.compile(lambda x, k: x * k, static_argnames="k").prepare(x, k=1.5)
+    tree = tn.compile(lambda d: d["a"] - d["b"]).prepare({"a": x, "b": x})
+    assert integer(x, 3).tolist() == [3.0, 3.0] and static(x, k=1.5).tolist() == [1.5, 1.5]
+    for call in (
+        lambda: integer(x, 4),
+        lambda: integer(x, True),
+        lambda: static(x, k=2.5),
+        lambda: tree({"b": x, "c": x}),
+    ):
+        with pytest.raises(TypeError, match="what the call was prepared for"):
+            call()
+
+
 # ---- memory
 
 

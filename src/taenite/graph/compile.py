@@ -98,7 +98,13 @@ class Compiled(_core.CompiledBase):
         likes = tuple(x.detach() for x in (*taken.operands, *captured))
 
         def operands(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-            return (*self._take_apart(args, kwargs).operands, *captured)
+            given = self._take_apart(args, kwargs)
+            if given.key != taken.key:
+                raise TypeError(
+                    f"{_name(self._f)}: the structure of the arguments, and those that are no tensors, must "
+                    "be what the call was prepared for; prepare another call."
+                )
+            return (*given.operands, *captured)
 
         return PreparedCall(program, likes, operands)
 

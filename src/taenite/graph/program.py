@@ -84,8 +84,9 @@ class PreparedCall:
         Raises
         ------
         TypeError, ValueError
-            An operand or a tensor of ``into`` has another dtype or shape than what the call is for, or
-            tensors of ``into`` share memory with each other. They may share it with operands.
+            An operand or a tensor of ``into`` has another dtype or shape than what the call is for, another
+            argument another value, or tensors of ``into`` share memory with each other. They may share it
+            with operands.
         """
         operands = self.flatten_arguments(*args, **kwargs)
         self._check(operands)
