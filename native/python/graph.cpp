@@ -1,8 +1,8 @@
-// Traces, and what Python makes of them: graphs as plain tuples both ways, executables, compiled functions.
+// Traces, and what Python makes of them: graphs as plain tuples both ways, and executables.
 #include <nanobind/stl/optional.h>
 
 #include "program/branches.h"
-#include "python/bindings.h"
+#include "python/executable.h"
 #include "tape/backward.h"
 #include "tape/level.h"
 
@@ -219,9 +219,6 @@ class Lowering {
 
 // ---- executables ----
 
-struct ExecutableHandle {
-  Ref<Executable> r;
-};
 
 std::shared_ptr<void> kept(nb::object o) {
   return {o.release().ptr(), [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); }};
@@ -312,114 +309,6 @@ Ref<Executable> variant_from(void* recipe, std::span<const Tensor* const> in) {
   return nb::cast<ExecutableHandle&>(made).r;
 }
 
-// ---- compiled functions ----
-
-// What a call returns: one tensor, a tuple of them, or something that Python puts together.
-enum class Shape : int { One, Tuple, Tree };
-
-struct Variant {
-  Ref<Executable> executable;
-  std::vector<std::pair<DType, int>> operands;  // dtype and rank
-  nb::object captured;                          // a list of Tensors that come after the operands
-  Shape shape;
-  nb::object unflatten;
-};
-
-// The programs for one structure of arguments.
-class Variants {
- public:
-  static constexpr size_t kMost = 8;
-
-  Variants() = default;
-  Variants(const Variants&) = delete;
-  Variant* find(std::span<const Value* const> in) {
-    for (size_t i = 0; i < all_.size(); ++i) {
-      if (!fits(*all_[i], in)) continue;
-      if (i) std::rotate(all_.begin(), all_.begin() + i, all_.begin() + i + 1);
-      ++hits;
-      return all_[0].get();
-    }
-    return nullptr;
-  }
-  // The one that was not used for the longest time makes room.
-  void add(std::unique_ptr<Variant> v) {
-    if (all_.size() == kMost) all_.pop_back();
-    all_.insert(all_.begin(), std::move(v));
-  }
-  size_t size() const { return all_.size(); }
-  uint64_t hits = 0;
-
- private:
-  static bool fits(const Variant& v, std::span<const Value* const> in) {
-    if (v.operands.size() != in.size() || !v.executable->is_current()) return false;
-    SmallVector<const Dims*, 16> shapes;
-    for (size_t i = 0; i < in.size(); ++i) {
-      if (v.operands[i].first != in[i]->t.dtype || v.operands[i].second != in[i]->t.ndim()) return false;
-      shapes.push_back(&in[i]->t.shape());
-    }
-    for (nb::handle c : nb::cast<nb::list>(v.captured)) shapes.push_back(&unwrap(c)->t.shape());
-    return v.executable->sizes.serve(shapes).ok;
-  }
-  std::vector<std::unique_ptr<Variant>> all_;
-};
-
-nb::object run_variant(Variant& v, SmallVector<const Value*, 16>& in) {
-  // The variant may be gone before the call is over.
-  Ref<Executable> executable = v.executable;
-  Shape shape = v.shape;
-  nb::object unflatten = v.unflatten, captured = v.captured;
-  for (nb::handle c : nb::borrow<nb::list>(captured)) in.push_back(unwrap(c));
-  if (shape == Shape::One) {
-    nb::object out = new_tensor();
-    executable->call(in, value_in(out));
-    return out;
-  }
-  const int n = executable->n_out();
-  nb::object tuple = nb::steal(PyTuple_New(n));
-  SmallVector<Value, 4> out(n);
-  executable->call(in, out.begin());
-  for (int i = 0; i < n; ++i) PyTuple_SET_ITEM(tuple.ptr(), i, wrap(std::move(out[i])).release().ptr());
-  return shape == Shape::Tuple ? tuple : unflatten(tuple);
-}
-
-// The part of a compiled function that meets calls: positional tensors go straight to their program.
-struct Compiled {
-  std::vector<nb::object> by_count;  // Variants of so many positional tensors, or null
-
-  nb::object of(size_t n) {
-    if (by_count.size() <= n) by_count.resize(n + 1);
-    if (!by_count[n].is_valid()) by_count[n] = nb::cast(new Variants, nb::rv_policy::take_ownership);
-    return by_count[n];
-  }
-};
-
-// Null without an error: not for here.
-PyObject* call_directly(Compiled& c, PyObject* args) {
-  const Py_ssize_t n = PyTuple_GET_SIZE(args);
-  if (static_cast<size_t>(n) >= c.by_count.size() || !c.by_count[n].is_valid()) return nullptr;
-  SmallVector<const Value*, 16> in;
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    const Value* v = unwrap(PyTuple_GET_ITEM(args, i));
-    if (!v || (v->box && graph_under(*v))) return nullptr;
-    in.push_back(v);
-  }
-  Variant* found = nb::inst_ptr<Variants>(c.by_count[n])->find(in);
-  return found ? run_variant(*found, in).release().ptr() : nullptr;
-}
-
-PyObject* call_compiled(PyObject* self, PyObject* args, PyObject* kwargs) noexcept try {
-  if (!kwargs || PyDict_GET_SIZE(kwargs) == 0) {
-    if (PyObject* out = call_directly(*nb::inst_ptr<Compiled>(self), args)) return out;
-  }
-  nb::object general = nb::handle(self).attr("_general");
-  nb::dict named = kwargs ? nb::borrow<nb::dict>(kwargs) : nb::dict();
-  return general(nb::handle(args), named).release().ptr();
-} catch (...) {
-  return raise_in_python();
-}
-
-PyType_Slot compiled_slots[] = {{Py_tp_call, reinterpret_cast<void*>(call_compiled)}, {0, nullptr}};
-
 }  // namespace
 
 void bind_graph(nb::module_& m) {
@@ -455,36 +344,7 @@ void bind_graph(nb::module_& m) {
   m.def("add_branch", add_branch_from_python, nb::arg("executable"), nb::arg("recipe").none() = nb::none());
   m.def("forget_branches", forget_branches);
   m.def("branch_like", branch_like, nb::arg("id"), nb::arg("operands"));
-  nb::class_<Variants>(m, "Variants")
-      .def(nb::init<>())
-      .def("add",
-           [](Variants& v, const ExecutableHandle& executable, nb::list like, nb::list captured, int shape,
-              nb::object unflatten) {
-             auto made = std::make_unique<Variant>();
-             made->executable = executable.r;
-             for (nb::handle h : like) {
-               const Tensor& t = unwrap(h)->t;
-               made->operands.emplace_back(t.dtype, t.ndim());
-             }
-             made->captured = captured;
-             made->shape = static_cast<Shape>(shape);
-             made->unflatten = unflatten;
-             v.add(std::move(made));
-           })
-      .def("run",
-           [](Variants& v, nb::list operands) -> nb::object {
-             SmallVector<const Value*, 16> in;
-             for (nb::handle o : operands) in.push_back(unwrap(o));
-             Variant* found = v.find(in);
-             return found ? run_variant(*found, in)
-                          : nb::object(nb::handle(Py_NotImplemented), nb::detail::borrow_t());
-           })
-      .def("__len__", &Variants::size)
-      .def_ro("hits", &Variants::hits);
-  nb::class_<Compiled>(m, "CompiledBase", nb::type_slots(compiled_slots), nb::dynamic_attr())
-      .def(nb::init<>())
-      .def("variants_of", &Compiled::of, nb::arg("count"))
-      .def("forget", [](Compiled& c) { c.by_count.clear(); });
+  bind_compiled(m);
 }
 
 }  // namespace tn

@@ -146,6 +146,21 @@
 ^taenite._core.Variants.run$:
     def run(self, operands: list[Tensor], /) -> Any: ...
 
+^taenite._core.PreparedBase.__init__$:
+    def __init__(
+        self,
+        executable: Executable,
+        likes: list[Tensor],
+        captured: list[Tensor],
+        kind: int,
+        unflatten: Callable[..., Any],
+        positional: bool,
+        /,
+    ) -> None: ...
+
+^taenite._core.PreparedBase.__call__$:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
 ^taenite._core.CompiledBase.variants_of$:
     def variants_of(self, count: int) -> Variants: ...
 

@@ -378,3 +378,16 @@ class CompiledBase:
     def __init__(self) -> None: ...
     def variants_of(self, count: int) -> Variants: ...
     def forget(self) -> None: ...
+
+class PreparedBase:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __init__(
+        self,
+        executable: Executable,
+        likes: list[Tensor],
+        captured: list[Tensor],
+        kind: int,
+        unflatten: Callable[..., Any],
+        positional: bool,
+        /,
+    ) -> None: ...

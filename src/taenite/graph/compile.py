@@ -95,18 +95,18 @@ class Compiled(_core.CompiledBase):
         taken = self._take_apart(args, kwargs)
         program, captured = self._trace(taken)
         program.make_ready()
-        likes = tuple(x.detach() for x in (*taken.operands, *captured))
+        positional = not kwargs and all(isinstance(x, Tensor) for x in args)
 
-        def operands(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        def take_apart(*args: Any, **kwargs: Any) -> list[Tensor]:
             given = self._take_apart(args, kwargs)
             if given.key != taken.key:
                 raise TypeError(
                     f"{_name(self._f)}: the structure of the arguments, and those that are no tensors, must "
                     "be what the call was prepared for; prepare another call."
                 )
-            return (*given.operands, *captured)
+            return given.operands
 
-        return PreparedCall(program, likes, operands)
+        return PreparedCall(program, taken.operands, captured, take_apart, positional)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

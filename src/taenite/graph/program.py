@@ -64,46 +64,59 @@ class Program:
         return Program, (self.name, self.traced, self.graph, self.structure)
 
 
-@dataclass(frozen=True)
-class PreparedCall:
+class PreparedCall(_core.PreparedBase):
     """A program at certain shapes; calling it checks them and nothing else.
 
     >>> call = tn.compile(lambda x: (x * x).sum()).prepare(tn.asarray([1.0, 2.0]))
     >>> call(tn.asarray([3.0, 4.0])).item()
     25.0
+
+    ``into=`` takes a tree of tensors that the outputs are written to, and returns it. They may share memory
+    with operands, but not with each other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        An operand or a tensor of ``into`` has another dtype or shape than what the call is for, another
+        argument another value, or tensors of ``into`` share memory with each other.
+    RuntimeError
+        A tensor that the function closed over was modified in place since it was traced.
     """
 
-    program: Program
-    likes: tuple[Tensor, ...]
-    """Operands of the right dtypes and shapes; their values do not matter."""
-    flatten_arguments: Callable[..., tuple[Tensor, ...]]
+    def __init__(
+        self,
+        program: Program,
+        operands: Sequence[Tensor],
+        captured: Sequence[Tensor],
+        take_apart: Callable[..., list[Tensor]],
+        positional: bool,
+    ) -> None:
+        likes = [x.detach() for x in operands]
+        super().__init__(
+            program.executable, likes, list(captured), program.kind, program.unflatten, positional
+        )
+        self.program = program
+        self._likes, self._captured, self._take_apart = likes, list(captured), take_apart
 
-    def __call__(self, *args: Any, into: Any = None, **kwargs: Any) -> Any:
-        """The outputs, fresh, or written into the tensors of the tree ``into``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            An operand or a tensor of ``into`` has another dtype or shape than what the call is for, another
-            argument another value, or tensors of ``into`` share memory with each other. They may share it
-            with operands.
-        """
-        operands = self.flatten_arguments(*args, **kwargs)
+    def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What native code does not answer alone: trees, ``into``, and errors."""
+        into = kwargs.pop("into", None)
+        operands = self._take_apart(*args, **kwargs)
         self._check(operands)
         if not self.program.executable.is_current:
             raise RuntimeError(
                 f"{self.program.name}: a tensor that the function closed over was modified in place since it "
                 "was traced; prepare another call."
             )
-        outputs = self.program.executable(list(operands))
+        outputs = self.program.executable([*operands, *self._captured])
         if into is None:
             return self.program.unflatten(outputs)
         return self._write(outputs, into)
 
     def _check(self, operands: Sequence[Tensor]) -> None:
-        if len(operands) != len(self.likes):
-            raise TypeError(f"{self.program.name}: takes {len(self.likes)} tensors, got {len(operands)}.")
-        for i, (given, like) in enumerate(zip(operands, self.likes, strict=True)):
+        if len(operands) != len(self._likes):
+            raise TypeError(f"{self.program.name}: takes {len(self._likes)} tensors, got {len(operands)}.")
+        for i, (given, like) in enumerate(zip(operands, self._likes, strict=True)):
             if given.dtype is not like.dtype or given.shape != like.shape:
                 raise ValueError(
                     f"{self.program.name}: operand {i} must be of {like.dtype} and shape {like.shape}, "
