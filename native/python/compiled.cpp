@@ -1,6 +1,5 @@
 // Compiled functions and prepared calls: what stands between a call in Python and its program.
 #include "program/executable.h"
-
 #include "program/graph.h"
 #include "python/executable.h"
 
@@ -173,13 +172,12 @@ void bind_compiled(nb::module_& m) {
       .def("variants_of", &Compiled::of, nb::arg("count"))
       .def("forget", [](Compiled& c) { c.by_count.clear(); });
   nb::class_<Prepared>(m, "PreparedBase", nb::type_slots(kCallSlots<Prepared>), nb::dynamic_attr())
-      .def("__init__",
-           [](Prepared* self, const ExecutableHandle& executable, nb::list like, nb::list captured, int shape,
-              nb::object unflatten, bool positional) {
-             new (self) Prepared{make_variant(executable, like, captured, shape, unflatten), {}};
-             for (nb::handle h : like)
-               if (positional) self->shapes.push_back(unwrap(h)->t.shape());
-           });
+      .def("__init__", [](Prepared* self, const ExecutableHandle& executable, nb::list like,
+                          nb::list captured, int shape, nb::object unflatten, bool positional) {
+        new (self) Prepared{make_variant(executable, like, captured, shape, unflatten), {}};
+        for (nb::handle h : like)
+          if (positional) self->shapes.push_back(unwrap(h)->t.shape());
+      });
 }
 
 }  // namespace tn

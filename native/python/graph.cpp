@@ -219,7 +219,6 @@ class Lowering {
 
 // ---- executables ----
 
-
 std::shared_ptr<void> kept(nb::object o) {
   return {o.release().ptr(), [](void* held) { Py_DECREF(static_cast<PyObject*>(held)); }};
 }
