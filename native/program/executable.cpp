@@ -14,7 +14,6 @@ namespace {
 
 using Operands = std::span<const Value* const>;
 using Values = SmallVector<Value, 4>;
-using Pointers = SmallVector<const Value*, 16>;
 
 constexpr int kMaxTracked = 32;     // outputs of one node
 constexpr size_t kMaxDerived = 16;  // programs of derivatives in each direction
@@ -23,15 +22,6 @@ std::string needed(Operands in, int level) {
   std::string need;
   for (const Value* v : in) need += v->level == level && is_inexact(v->t.dtype) ? '1' : '0';
   return need;
-}
-
-void lower(Operands in, int level, Values& values, Pointers& at) {
-  values.resize(static_cast<int>(in.size()));
-  for (size_t i = 0; i < in.size(); ++i) {
-    bool mine = in[i]->level == level && !in[i]->plain();
-    if (mine) values[static_cast<int>(i)] = in[i]->lower();
-    at.push_back(mine ? &values[static_cast<int>(i)] : in[i]);
-  }
 }
 
 void run_plain(const Executable& r, Operands in, Value* out) {
@@ -83,27 +73,14 @@ std::shared_ptr<Derived> pushforward_of(Executable& r, Operands in, const std::s
   return find(r.pushforwards, r, in, need, derive_pushforward, shapes);
 }
 
-void save(Node& node, const Executable& backward, const Value* residuals, int n) {
-  for (int k = 0; k < n; ++k) {
-    Value& v = node.saved.emplace_back(residuals[k]);
-    if (backward.program.input_use(k) != Use::Value && v.plain()) {
-      v.t.storage.reset();
-      v.t.data = nullptr;
-    }
-    node.versions.push_back(v.t.storage ? v.t.storage->version : 0);
-  }
-}
-
 void run_tracked(Executable& r, Operands in, Value* out, int level) {
   std::string need = needed(in, level);
-  Values values;
-  Pointers at;
-  lower(in, level, values, at);
-  if (need.find('1') == std::string::npos) return r.call(at, out);
-  const std::shared_ptr<Derived> held = pullback_of(r, at, need);
+  Lowered inner(in, level);
+  if (need.find('1') == std::string::npos) return r.call(inner.at, out);
+  const std::shared_ptr<Derived> held = pullback_of(r, inner.at, need);
   const Derived& d = *held;
   Values results(r.n_out() + d.n_residuals);
-  d.forward->call(at, results.begin());
+  d.forward->call(inner.at, results.begin());
   Ref<Node> node = Node::create();
   node->executable = d.backward;
   for (size_t i = 0; i < in.size(); ++i) {
@@ -112,7 +89,8 @@ void run_tracked(Executable& r, Operands in, Value* out, int level) {
     edge.node = in[i]->node;
     edge.out = in[i]->out;
   }
-  save(*node, *d.backward, results.begin() + r.n_out(), d.n_residuals);
+  for (int k = 0; k < d.n_residuals; ++k)
+    keep(*node, std::move(results[r.n_out() + k]), d.backward->program.input_use(k) == Use::Value);
   int n_tracked = 0;
   for (int j = 0; j < r.n_out(); ++j) {
     out[j] = std::move(results[j]);
@@ -124,16 +102,14 @@ void run_tracked(Executable& r, Operands in, Value* out, int level) {
 
 void run_dual(Executable& r, Operands in, Value* out, int level) {
   std::string need = needed(in, level);
-  Values values;
-  Pointers at;
-  lower(in, level, values, at);
-  if (need.find('1') == std::string::npos) return r.call(at, out);
-  const std::shared_ptr<Derived> held = pushforward_of(r, at, need);
+  Lowered inner(in, level);
+  if (need.find('1') == std::string::npos) return r.call(inner.at, out);
+  const std::shared_ptr<Derived> held = pushforward_of(r, inner.at, need);
   const Derived& d = *held;
   for (size_t i = 0; i < in.size(); ++i)
-    if (need[i] == '1') at.push_back(&in[i]->box->tangent);
+    if (need[i] == '1') inner.at.push_back(&in[i]->box->tangent);
   Values results(2 * r.n_out());
-  d.forward->call(at, results.begin());
+  d.forward->call(inner.at, results.begin());
   for (int j = 0; j < r.n_out(); ++j) {
     bool zero = d.forward->program.outputs()[r.n_out() + j] < 0;
     out[j] = zero ? std::move(results[j]) : make_dual(results[j], results[r.n_out() + j], level);

@@ -1,5 +1,5 @@
 // Executable: a compiled function. Called like a primitive: the operand of the highest level decides. Plain
-// operands run its program; tracked ones record one node, whose backward is a executable again, so every
+// operands run its program; tracked ones record one node, whose backward is an executable again, so every
 // order works; duals run the executable of its derivative; a trace inlines it.
 #pragma once
 #include "program/program.h"
@@ -7,7 +7,7 @@
 
 namespace tn {
 
-// The derivative of a executable with respect to the operands in `need` (one character each, '1' or '0').
+// The derivative of an executable with respect to the operands in `need` (one character each, '1' or '0').
 struct Derived {
   std::string need;
   // Of the joint trace: operands, then cotangents of outputs or tangents of the needed.
@@ -40,7 +40,7 @@ struct Executable {
   std::vector<uint32_t> versions_;  // of the storages of constants
 };
 
-// Set by the bindings: differentiate a executable at the shapes of these operands.
+// Set by the bindings: differentiate an executable at the shapes of these operands.
 extern Derived (*derive_pullback)(const Executable&, std::span<const Value* const> in,
                                   const std::string& need);
 extern Derived (*derive_pushforward)(const Executable&, std::span<const Value* const> in,

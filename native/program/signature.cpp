@@ -99,7 +99,10 @@ bool serves(const Graph& g, std::span<const Dims* const> inputs, std::vector<Met
 
 const Served& Signature::serve(std::span<const Dims* const> shapes) {
   shapes_.clear();
-  for (const Dims* d : shapes) shapes_.insert(shapes_.end(), d->begin(), d->end());
+  for (const Dims* d : shapes) {
+    shapes_.push_back(d->size());
+    shapes_.insert(shapes_.end(), d->begin(), d->end());
+  }
   if (last_ && shapes_ == last_shapes_) return *last_;
   std::string key(reinterpret_cast<const char*>(shapes_.data()), shapes_.size() * sizeof(int64_t));
   auto it = known_.find(key);

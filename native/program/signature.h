@@ -30,7 +30,7 @@ class Signature {
  private:
   Ref<Graph> traced_;
   std::vector<int> outputs_;
-  std::vector<int64_t> last_shapes_, shapes_;
+  std::vector<int64_t> last_shapes_, shapes_;  // rank and dimensions, one operand after the other
   const Served* last_ = nullptr;
   std::unordered_map<std::string, Served> known_;
 };

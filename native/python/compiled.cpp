@@ -14,7 +14,7 @@ enum class Shape : int { One, Tuple, Tree };
 struct Variant {
   Ref<Executable> executable;
   std::vector<std::pair<DType, int>> operands;  // dtype and rank
-  nb::object captured;                          // a list of Tensors that come after the operands
+  nb::list captured;                            // Tensors that come after the operands
   Shape shape;
   nb::object unflatten;
 };
@@ -51,7 +51,7 @@ class Variants {
       if (v.operands[i].first != in[i]->t.dtype || v.operands[i].second != in[i]->t.ndim()) return false;
       shapes.push_back(&in[i]->t.shape());
     }
-    for (nb::handle c : nb::cast<nb::list>(v.captured)) shapes.push_back(&unwrap(c)->t.shape());
+    for (nb::handle c : v.captured) shapes.push_back(&unwrap(c)->t.shape());
     return v.executable->sizes.serve(shapes).ok;
   }
   std::vector<std::unique_ptr<Variant>> all_;
@@ -61,8 +61,9 @@ nb::object run_variant(Variant& v, Operands& in) {
   // The variant may be gone before the call is over.
   Ref<Executable> executable = v.executable;
   Shape shape = v.shape;
-  nb::object unflatten = v.unflatten, captured = v.captured;
-  for (nb::handle c : nb::borrow<nb::list>(captured)) in.push_back(unwrap(c));
+  nb::list captured = v.captured;
+  nb::object unflatten = v.unflatten;
+  for (nb::handle c : captured) in.push_back(unwrap(c));
   if (shape == Shape::One) {
     nb::object out = new_tensor();
     executable->call(in, value_in(out));

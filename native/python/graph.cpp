@@ -1,9 +1,6 @@
 // Traces, and what Python makes of them: graphs as plain tuples both ways, and executables.
-#include <nanobind/stl/optional.h>
-
 #include "program/branches.h"
 #include "python/executable.h"
-#include "tape/backward.h"
 #include "tape/level.h"
 
 namespace tn {
@@ -50,10 +47,6 @@ class Trace {
   Trace(const Trace&) = delete;
 
   nb::object input(const Value& like) { return wrap(graph_->add_input({like.t.dtype, like.t.shape()})); }
-  int level() const { return level_; }
-  bool is_register(const Value& v) const {
-    return v.kind == Value::Kind::Traced && v.box->graph == graph_.get();
-  }
   int register_of(const Value& v) { return graph_->register_of(v); }
   void close() {
     if (level_ < 0) return;
@@ -290,7 +283,6 @@ PyObject* derive_hook = nullptr;
 Derived derive(const char* mode, const Executable& r, std::span<const Value* const> in,
                const std::string& need) {
   ExecutableHandle self{Ref<Executable>(const_cast<Executable*>(&r))};
-  NestedRuns nested;
   nb::object found = nb::handle(derive_hook)(mode, nb::cast(std::move(self)), operands_like(in), need);
   Derived d;
   d.need = need;
@@ -327,7 +319,6 @@ void bind_graph(nb::module_& m) {
   });
   nb::class_<Trace>(m, "Trace")
       .def(nb::init<>())
-      .def_prop_ro("level", &Trace::level)
       .def("input", &Trace::input, nb::arg("like"))
       .def("register_of", &Trace::register_of, nb::arg("value"))
       .def("export", export_graph)

@@ -286,9 +286,6 @@ class Run {
 
 }  // namespace
 
-NestedRuns::NestedRuns() : outer_(std::exchange(running, false)) {}
-NestedRuns::~NestedRuns() { running = outer_; }
-
 void backward(std::span<const Seed> seeds, bool retain) {
   RunningScope scope;
   Run run(retain, {});

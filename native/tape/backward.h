@@ -16,14 +16,4 @@ void backward(std::span<const Seed> seeds, bool retain);
 // The same for given leaves, whose cotangents are returned; default-constructed where none arrived.
 std::vector<Value> pull(std::span<const Seed> seeds, std::span<const Ref<Node>> leaves, bool retain);
 
-// While it lives, a run may begin inside of another: for the engine's own use, to differentiate programs.
-class NestedRuns {
- public:
-  NestedRuns();
-  ~NestedRuns();
-
- private:
-  bool outer_;
-};
-
 }  // namespace tn

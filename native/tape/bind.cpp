@@ -42,21 +42,6 @@ void run_plain(const Request& r, Value* out) {
     if (r.mask >> j & 1) out[j] = Value(std::move(results[j]));
 }
 
-// Operands one level down; operands of lower levels stay as they are.
-struct Lowered {
-  SmallVector<Value, 3> values;
-  SmallVector<const Value*, 8> at;
-
-  Lowered(Operands in, int level) {
-    values.resize(static_cast<int>(in.size()));
-    for (size_t i = 0; i < in.size(); ++i) {
-      bool mine = in[i]->level == level && !in[i]->plain();
-      if (mine) values[static_cast<int>(i)] = in[i]->lower();
-      at.push_back(mine ? &values[static_cast<int>(i)] : in[i]);
-    }
-  }
-};
-
 uint32_t operands_at(Operands in, int level) {
   uint32_t bits = 0;
   for (size_t i = 0; i < in.size(); ++i)
@@ -141,19 +126,11 @@ struct Nested {
   void give(int j) { out[j] = std::move(results[j]); }
 };
 
-void forget_data(Value& v) {
-  if (!v.plain()) return;
-  v.t.storage.reset();
-  v.t.data = nullptr;
-}
-
 template <class Calls>
 void save(Node& node, const Rule& rule, const Calls& call, std::span<const Size> sizes) {
   for (const Residual& residual : rule.residuals) {
-    node.saved.push_back(residual.output ? call.output(residual.index) : call.operand(residual.index));
-    Value& v = node.saved[node.saved.size() - 1];
-    if (residual.use == Use::Shape) forget_data(v);
-    node.versions.push_back(v.t.storage ? v.t.storage->version : 0);
+    Value v = residual.output ? call.output(residual.index) : call.operand(residual.index);
+    keep(node, std::move(v), residual.use == Use::Value);
   }
   if (rule.saves_sizes)
     for (const Size& s : sizes) node.sizes.push_back(s.value);

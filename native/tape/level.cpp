@@ -73,6 +73,23 @@ Value make_dual(const Value& primal, const Value& tangent, int level) {
   return out;
 }
 
+Lowered::Lowered(std::span<const Value* const> in, int level) : values(static_cast<int>(in.size())) {
+  for (int i = 0; i < values.size(); ++i) {
+    bool mine = in[i]->level == level && !in[i]->plain();
+    if (mine) values[i] = in[i]->lower();
+    at.push_back(mine ? &values[i] : in[i]);
+  }
+}
+
+void keep(Node& node, Value&& v, bool with_data) {
+  if (!with_data && v.plain()) {
+    v.t.storage.reset();
+    v.t.data = nullptr;
+  }
+  node.versions.push_back(v.t.storage ? v.t.storage->version : 0);
+  node.saved.push_back(std::move(v));
+}
+
 void make_tracked(Value& v, const Ref<Node>& node, int j, int level) {
   if (!v.plain()) {
     Value inner = std::move(v);

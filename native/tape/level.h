@@ -39,6 +39,15 @@ Value unrecorded(const Value& v, int ceiling);
 
 // A tracked leaf over a value of a lower level.
 Value track(const Value& v, int level);
+// Operands one level down; operands of lower levels stay as they are.
+struct Lowered {
+  SmallVector<Value, 3> values;
+  SmallVector<const Value*, 8> at;
+
+  Lowered(std::span<const Value* const> in, int level);
+};
+// Saves a value in a node, for its shape only or with its data, and notes how often it was written to.
+void keep(Node& node, Value&& v, bool with_data);
 // Makes a value of a lower level output j of a node at this level.
 void make_tracked(Value& v, const Ref<Node>& node, int j, int level);
 Value make_dual(const Value& primal, const Value& tangent, int level);
