@@ -79,9 +79,8 @@ def test_a_singular_matrix_in_a_batch(function, dtype):
     a = np.stack([np.eye(3), np.diag([1.0, 0.0, 2.0])]).astype(dtype)
     b = (t(np.ones((2, 3, 1)), dtype),) if function != "inv" else ()
     options = {"upper": False} if function == "solve_triangular" else {}
-    with pytest.raises(LinAlgError, match=rf"linalg\.{function}: .*singular") as caught:
+    with pytest.raises(LinAlgError, match=rf"linalg\.{function}: .*singular at batch index 1:"):
         getattr(tn.linalg, function)(t(a, dtype), *b, **options)
-    assert "1" in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -101,7 +100,7 @@ def test_an_indefinite_matrix_in_a_batch(dtype):
 
 def test_right_hand_sides_that_do_not_fit():
     for function in (tn.linalg.solve, lambda a, b: tn.linalg.solve_triangular(a, b, upper=False)):
-        with pytest.raises(ValueError, match=r"\(3, 3\).*\(4, 1\)|\(4, 1\).*\(3, 3\)|4.*3|3.*4"):
+        with pytest.raises(ValueError, match=r"got shapes \(3, 3\) and \(4, 1\)"):
             function(t(np.eye(3)), t(np.ones((4, 1))))
 
 

@@ -161,19 +161,15 @@ def test_hessian_vector_products_in_three_ways():
 
 
 def test_variable_and_backward_inside_jvp():
-    """A leaf made from a dual number: its gradient carries the outer tangent, or the mixture is refused."""
+    """A leaf made from a dual number is refused."""
 
     def inner_gradient(x):
         leaf = tn.variable(x)
         (leaf * leaf * leaf).backward()
         return leaf.grad
 
-    try:
-        primal, tangent = tn.jvp(inner_gradient, (t(2.0),), (t(1.0),))
-    except (TypeError, tn.errors.TracingError) as refusal:
-        assert "variable" in str(refusal)
-    else:
-        assert (float(primal), float(tangent)) == (12.0, 12.0)
+    with pytest.raises(tn.errors.TracingError, match="variable: x is a value of a jvp"):
+        tn.jvp(inner_gradient, (t(2.0),), (t(1.0),))
 
 
 def test_backward_of_an_outer_leaf_accumulates_through_inner_transforms():
@@ -238,7 +234,7 @@ def test_a_failed_second_backward_does_not_spoil_the_gradient():
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
-def test_an_escaped_value_is_refused_or_harmless(transform):
+def test_an_escaped_value_is_refused(transform):
     kept = []
 
     def leaks(x):
@@ -246,12 +242,8 @@ def test_an_escaped_value_is_refused_or_harmless(transform):
         return x * x
 
     transform(leaks)(t(2.0))
-    try:
-        value = float(kept[0] * 3)
-    except (TypeError, RuntimeError) as refusal:
-        assert isinstance(refusal, tn.errors.TracingError), refusal
-    else:
-        assert value == 6.0
+    with pytest.raises(tn.errors.TracingError, match="escaped"):
+        kept[0] * 3
 
 
 def test_an_escaped_dual_number_is_an_error_that_says_so():

@@ -90,9 +90,11 @@ def test_backward_without_variables():
 
 def test_detach_shares_memory_and_forgets():
     x = tn.variable([1.0, 2.0])
-    d = (x * 1.0).detach()
+    y = x * 1.0
+    d = y.detach()
     assert not d.requires_grad
-    assert x.requires_grad
+    assert x.requires_grad and y.requires_grad
+    assert np.shares_memory(np.asarray(d), np.asarray(y.detach()))
 
 
 def test_no_grad_as_context_and_decorator():
@@ -144,10 +146,12 @@ def test_a_long_chain_differentiates_and_is_freed():
 
 def test_a_long_chain_is_freed_without_backward():
     x = tn.variable([1.0, 2.0])
+    before = tn.pool.stats()["bytes_in_use"]
     y = x
     for _ in range(100_000):
         y = y * 1.0
     del y
+    assert tn.pool.stats()["bytes_in_use"] == before
 
 
 def test_all_memory_returns_to_the_pool():

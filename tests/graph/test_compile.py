@@ -17,19 +17,8 @@ def random(*shape):
     return tn.asarray(RNG.standard_normal(shape))
 
 
-def here():
-    import inspect
-
-    frame = inspect.currentframe().f_back
-    return f"{__file__}:{frame.f_lineno}"
-
-
 def equal(got, want):
     np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
-
-
-def loss(a, b):
-    return (tn.exp(a @ b) * (a @ b)).sum() / a.shape[0] ** 0
 
 
 def test_one_program_serves_three_sizes():
@@ -64,9 +53,7 @@ def test_a_comparison_of_sizes_is_a_guard():
         x = random(*shape)
         np.testing.assert_allclose(np.asarray(program(x)), np.asarray(f(x)), rtol=1e-14)
     assert program.stats.traces == 2
-    assert "guard %0.shape[1] < %0.shape[0]" in str(program.programs[1]) or "guard" in str(
-        program.programs[1]
-    )
+    assert "guard %0.shape[1] < %0.shape[0]" in str(program.programs[1])
 
 
 def test_a_size_as_a_number_makes_the_program_for_that_size():
@@ -155,7 +142,7 @@ def test_closures_over_other_transforms():
 
     assert tn.grad(outer)(2.0).item() == 12.0
     shared = tn.compile(lambda y: y * y)
-    assert tn.grad(lambda x: tn.grad(lambda y: shared(x * y))(x))(2.0).item() == 24.0 - 0.0
+    assert tn.grad(lambda x: tn.grad(lambda y: shared(x * y))(x))(2.0).item() == 24.0
     _, twice = tn.jvp(tn.grad(lambda x: shared(x) * x), (3.0,), (1.0,))
     assert twice.item() == 18.0
 
@@ -210,12 +197,13 @@ def test_an_escaped_value_is_refused():
 
 
 def test_errors_name_the_line():
-    program = tn.compile(lambda a, b: tn.linalg.solve(a, b))
-    line = here().rsplit(":", 1)
+    def f(a, b):
+        return tn.linalg.solve(a, b)
+
+    program = tn.compile(f)
     program(tn.eye(3), tn.ones(3))
-    with pytest.raises(
-        LinAlgError, match=rf"linalg.solve: a is singular.*at .*test_compile.py:{int(line[1]) - 1}"
-    ):
+    line = f.__code__.co_firstlineno + 1
+    with pytest.raises(LinAlgError, match=rf"linalg.solve: a is singular.*at .*test_compile.py:{line}\."):
         program(tn.ones((3, 3)), tn.ones(3))
 
 

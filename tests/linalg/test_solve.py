@@ -270,7 +270,7 @@ def test_ex_variants_mark_failures(count):
 def test_nearly_singular_warns():
     a = np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 10]])
     tn.linalg.inv(a)
-    a[2] = a[0] + 1e-17 * a[1] + 3 * a[1]
+    a[2] = a[0] + 3 * a[1]
     a[2, 2] += 10 * np.spacing(a[2, 2])
     with pytest.warns(
         tn.errors.IllConditionedWarning, match="a is nearly singular: its reciprocal condition number"
@@ -482,8 +482,8 @@ def test_small_stacks(n, dtype, simd_target):
         y = np.asarray(tn.linalg.inv(a))
         assert np.all(np.abs(a @ y - np.eye(n)) <= 50 * n * unit * condition)
         b = noise((count, n, 3), dtype, 1)
-        for order, op in ((a, a), (np.swapaxes(a, -1, -2), np.swapaxes(a, -1, -2))):
-            x = np.asarray(tn.linalg.solve(order, b))
+        for op in (a, np.swapaxes(a, -1, -2)):
+            x = np.asarray(tn.linalg.solve(op, b))
             scale = np.abs(op).sum(-1).max() * np.abs(x).max((-1, -2), keepdims=True)
             assert np.all(np.abs(op @ x - b) <= 50 * n * unit * scale)
 

@@ -61,8 +61,10 @@ def assert_close(got, want):
 def test_values_are_those_of_the_reference(record, sample):
     if sample.observe:
         return
-    for got, want in zip(outputs(record, sample, sample.operands), reference(record, sample), strict=False):
-        assert_close(got, want)
+    got = outputs(record, sample, sample.operands)
+    assert got
+    for y, want in zip(got, reference(record, sample), strict=False):  # hidden outputs have no reference
+        assert_close(y, want)
 
 
 def column_major(x):
