@@ -135,6 +135,16 @@ from taenite.ops.indexing import nonzero as nonzero
 from taenite.ops.indexing import set as set
 from taenite.ops.indexing import take as take
 from taenite.ops.indexing import take_along_axis as take_along_axis
+from taenite.ops.parts import concat as concat
+from taenite.ops.parts import diag as diag
+from taenite.ops.parts import diagonal as diagonal
+from taenite.ops.parts import flip as flip
+from taenite.ops.parts import roll as roll
+from taenite.ops.parts import split as split
+from taenite.ops.parts import stack as stack
+from taenite.ops.parts import tril as tril
+from taenite.ops.parts import triu as triu
+from taenite.ops.parts import unstack as unstack
 from taenite.ops.reductions import all as all
 from taenite.ops.reductions import any as any
 from taenite.ops.reductions import argmax as argmax
@@ -151,26 +161,16 @@ from taenite.ops.reductions import var as var
 from taenite.ops.shape import broadcast_arrays as broadcast_arrays
 from taenite.ops.shape import broadcast_shapes as broadcast_shapes
 from taenite.ops.shape import broadcast_to as broadcast_to
-from taenite.ops.shape import concat as concat
-from taenite.ops.shape import diag as diag
-from taenite.ops.shape import diagonal as diagonal
 from taenite.ops.shape import expand_dims as expand_dims
 from taenite.ops.shape import flatten as flatten
-from taenite.ops.shape import flip as flip
 from taenite.ops.shape import matrix_transpose as matrix_transpose
 from taenite.ops.shape import moveaxis as moveaxis
 from taenite.ops.shape import permute_dims as permute_dims
 from taenite.ops.shape import repeat as repeat
 from taenite.ops.shape import reshape as reshape
-from taenite.ops.shape import roll as roll
-from taenite.ops.shape import split as split
 from taenite.ops.shape import squeeze as squeeze
-from taenite.ops.shape import stack as stack
 from taenite.ops.shape import swapaxes as swapaxes
 from taenite.ops.shape import tile as tile
-from taenite.ops.shape import tril as tril
-from taenite.ops.shape import triu as triu
-from taenite.ops.shape import unstack as unstack
 from taenite.threads import threads as threads
 
 _methods.attach()

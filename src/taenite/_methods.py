@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taenite._core import Tensor
-from taenite.ops import contraction, elementwise, exchange, reductions, shape
+from taenite.ops import contraction, elementwise, exchange, parts, reductions, shape
 
 METHODS: dict[str, Any] = {
     "__array__": exchange.to_numpy_array,
@@ -27,7 +27,7 @@ METHODS: dict[str, Any] = {
     "clip": elementwise.clip,
     "conj": elementwise.conj,
     "copy": exchange.copy,
-    "diagonal": shape.diagonal,
+    "diagonal": parts.diagonal,
     "dot": contraction.dot,
     "flatten": shape.flatten,
     "max": reductions.max,

@@ -31,8 +31,9 @@ from taenite.ops.linalg_decomp import eigh_, qr_, svd_
 from taenite.ops.linalg_lu import lu_factor_, permute_rows
 from taenite.ops.linalg_solve import det_, inv_, slogdet_, solve_
 from taenite.ops.linalg_triangular import cholesky_, solve_pos, solve_triangular_
-from taenite.ops.shape import broadcast_shapes, broadcast_to, slice_axis, tril_, triu_
-from taenite.ops.shape import diagonal as diagonal
+from taenite.ops.parts import diagonal as diagonal
+from taenite.ops.parts import slice_axis, tril_, triu_
+from taenite.ops.shape import broadcast_shapes, broadcast_to
 from taenite.ops.shape import matrix_transpose as matrix_transpose
 
 # ---- arguments

@@ -17,9 +17,10 @@ from taenite.einsum.parse import Equation, Label, sizes_of
 from taenite.einsum.path import Path, find_path, kept
 from taenite.ops.contraction import contract
 from taenite.ops.convert import asarray, promoted
+from taenite.ops.parts import diagonal
 from taenite.ops.reductions import any as any_axes
 from taenite.ops.reductions import sum as sum_axes
-from taenite.ops.shape import diagonal, transpose
+from taenite.ops.shape import transpose
 
 Term = tuple[Label, ...]
 

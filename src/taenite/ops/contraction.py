@@ -11,8 +11,9 @@ import numpy
 from taenite import _core
 from taenite._core import Tensor
 from taenite.ops.convert import asarray, normal_axes, promoted
+from taenite.ops.parts import diagonal
 from taenite.ops.reductions import sum
-from taenite.ops.shape import broadcast, broadcast_shapes, diagonal, flatten, moveaxis, transpose
+from taenite.ops.shape import broadcast, broadcast_shapes, flatten, moveaxis, transpose
 from taenite.primitive import ErrorInput, Record, Sample
 
 Axes = tuple[int, ...]

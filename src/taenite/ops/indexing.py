@@ -18,7 +18,8 @@ from taenite.dtypes import bool_
 from taenite.ops.convert import asarray, normal_axis
 from taenite.ops.creation import zeros
 from taenite.ops.elementwise import where
-from taenite.ops.shape import broadcast, broadcast_shapes, reshape_, slice_, slice_update, transpose
+from taenite.ops.parts import slice_, slice_update
+from taenite.ops.shape import broadcast, broadcast_shapes, reshape_, transpose
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 Sizes = tuple[Any, ...]

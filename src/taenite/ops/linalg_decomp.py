@@ -24,8 +24,9 @@ from taenite.ops.linalg_triangular import (
     hermitian_part,
     triangular,
 )
+from taenite.ops.parts import concatenate, diagonal_scatter, slice_axis, slice_scatter
 from taenite.ops.reductions import sum_
-from taenite.ops.shape import concatenate, diagonal_scatter, expand_dims, slice_axis, slice_scatter
+from taenite.ops.shape import expand_dims
 from taenite.primitive import Decomposition, ErrorInput, NotDifferentiable, Record, Sample
 
 

@@ -12,7 +12,7 @@ from taenite.errors import LinAlgError
 from taenite.ops import linalg_samples
 from taenite.ops.convert import asarray
 from taenite.ops.linalg_triangular import Cotangents, Operands, dot, triangular
-from taenite.ops.shape import concatenate, slice_axis, tril_, triu_
+from taenite.ops.parts import concatenate, slice_axis, tril_, triu_
 from taenite.primitive import Decomposition, ErrorInput, Record, Sample
 
 # ---- lu_factor: P A = L U, packed

@@ -14,7 +14,8 @@ from taenite.ops import linalg_samples
 from taenite.ops.contraction import dot_general
 from taenite.ops.convert import asarray
 from taenite.ops.elementwise import conj
-from taenite.ops.shape import expand_dims, matrix_transpose, tril_, triu_
+from taenite.ops.parts import tril_, triu_
+from taenite.ops.shape import expand_dims, matrix_transpose
 from taenite.primitive import Decomposition, ErrorInput, Record, Sample
 
 Cotangents = tuple[Any, ...]  # None where the cotangent is zero

@@ -17,7 +17,8 @@ from taenite.ops.convert import asarray, normal_axes, normal_axis
 from taenite.ops.creation import size_tensor
 from taenite.ops.define import native, points
 from taenite.ops.elementwise import TRUTH_VALUE, astype, conj, equal, real, sqrt
-from taenite.ops.shape import broadcast, concat, expand, reshape_, transpose
+from taenite.ops.parts import concat
+from taenite.ops.shape import broadcast, expand, reshape_, transpose
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 Axis = int | Sequence[int] | None
