@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taenite._core import Tensor
-from taenite.ops import contraction, elementwise, exchange, parts, reductions, shape
+from taenite.ops import arithmetic, contraction, exchange, parts, reductions, shape
 
 METHODS: dict[str, Any] = {
     "__array__": exchange.to_numpy_array,
@@ -18,14 +18,14 @@ METHODS: dict[str, Any] = {
     "__len__": exchange.length,
     "__reduce__": exchange.reduce,
     "__repr__": exchange.represent,
-    "abs": elementwise.abs,
+    "abs": arithmetic.abs,
     "all": reductions.all,
     "any": reductions.any,
     "argmax": reductions.argmax,
     "argmin": reductions.argmin,
-    "astype": elementwise.astype,
-    "clip": elementwise.clip,
-    "conj": elementwise.conj,
+    "astype": arithmetic.astype,
+    "clip": arithmetic.clip,
+    "conj": arithmetic.conj,
     "copy": exchange.copy,
     "diagonal": parts.diagonal,
     "dot": contraction.dot,
@@ -35,7 +35,7 @@ METHODS: dict[str, Any] = {
     "min": reductions.min,
     "numpy": exchange.to_numpy_array,
     "prod": reductions.prod,
-    "round": elementwise.round,
+    "round": arithmetic.round,
     "std": reductions.std,
     "squeeze": shape.squeeze,
     "sum": reductions.sum,
@@ -61,10 +61,10 @@ def _nbytes(x: Tensor) -> int:
 
 ATTRIBUTES: dict[str, Any] = {
     "device": _device,
-    "imag": elementwise.imag,
+    "imag": arithmetic.imag,
     "itemsize": _itemsize,
     "nbytes": _nbytes,
-    "real": elementwise.real,
+    "real": arithmetic.real,
 }
 
 

@@ -161,7 +161,7 @@ REGISTRY: dict[str, AnyRecord[Any]] = {}
 class Record(AnyRecord[Tensor]):
     """A primitive with one output.
 
-    >>> from taenite.ops.elementwise import exp
+    >>> from taenite.ops.transcendental import exp
     >>> exp(tn.asarray(0.0)).item()
     1.0
     """

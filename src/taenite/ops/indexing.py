@@ -15,9 +15,9 @@ import numpy
 
 from taenite._core import Size, Tensor
 from taenite.dtypes import bool_
+from taenite.ops.arithmetic import where
 from taenite.ops.convert import asarray, normal_axis
 from taenite.ops.creation import zeros
-from taenite.ops.elementwise import where
 from taenite.ops.parts import slice_, slice_update
 from taenite.ops.shape import broadcast, broadcast_shapes, reshape_, transpose
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample

@@ -13,8 +13,8 @@ import numpy
 
 from taenite._core import Tensor
 from taenite.ops import linalg_samples
+from taenite.ops.arithmetic import real
 from taenite.ops.convert import asarray
-from taenite.ops.elementwise import real
 from taenite.ops.linalg_triangular import (
     Operands,
     adjoint,

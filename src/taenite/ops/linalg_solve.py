@@ -14,8 +14,8 @@ import numpy
 from taenite._core import Tensor
 from taenite.errors import LinAlgError
 from taenite.ops import linalg_samples
+from taenite.ops.arithmetic import conj, imag
 from taenite.ops.convert import asarray
-from taenite.ops.elementwise import conj, imag
 from taenite.ops.linalg_triangular import (
     Cotangents,
     Operands,

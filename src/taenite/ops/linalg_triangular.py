@@ -11,9 +11,9 @@ import numpy
 from taenite._core import Tensor
 from taenite.errors import LinAlgError
 from taenite.ops import linalg_samples
+from taenite.ops.arithmetic import conj
 from taenite.ops.contraction import dot_general
 from taenite.ops.convert import asarray
-from taenite.ops.elementwise import conj
 from taenite.ops.parts import tril_, triu_
 from taenite.ops.shape import expand_dims, matrix_transpose
 from taenite.primitive import Decomposition, ErrorInput, Record, Sample

@@ -13,12 +13,14 @@ import numpy
 
 from taenite._core import Tensor
 from taenite.dtypes import float64, int64, uint64
+from taenite.ops.arithmetic import astype, conj, real
+from taenite.ops.comparison import TRUTH_VALUE, equal
 from taenite.ops.convert import asarray, normal_axes, normal_axis
 from taenite.ops.creation import size_tensor
 from taenite.ops.define import native, points
-from taenite.ops.elementwise import TRUTH_VALUE, astype, conj, equal, real, sqrt
 from taenite.ops.parts import concat
 from taenite.ops.shape import broadcast, expand, reshape_, transpose
+from taenite.ops.transcendental import sqrt
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 Axis = int | Sequence[int] | None
