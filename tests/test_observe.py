@@ -101,3 +101,8 @@ def test_repr_is_a_table():
     assert lines[0] == "observed" and repr(tn.observe()) == "observe(not started)"
     assert any(line.split()[:2] == ["gemm", "4"] for line in lines)
     assert lines[-1].split()[0] == "allocations" and lines[-1].endswith("bytes")
+
+
+def test_shapes_need_an_observation_too():
+    with pytest.raises(RuntimeError, match="nothing was observed yet"):
+        _ = tn.observe(shapes=True).shapes

@@ -222,7 +222,7 @@ Tensor reduce_all(ReduceOp op, const Tensor& x, DType dtype) {
 // A tall, narrow, dense matrix whose rows are summed up (or the like).
 bool is_narrow(const Tensor& x, std::span<const int64_t> kept) {
   constexpr int64_t kNarrow = 64;
-  return x.ndim() == 2 && kept.size() == 1 && kept[0] == 1 && x.shape()[1] <= kNarrow &&
+  return x.ndim() == 2 && kept.size() == 1 && kept[0] == 1 && x.shape()[1] > 0 && x.shape()[1] <= kNarrow &&
          x.shape()[0] > 2 * kTile && x.layout.is_c_contiguous();
 }
 

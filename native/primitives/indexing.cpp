@@ -241,11 +241,16 @@ void put_along(const Call& c, Tensor* out) {
 // ---- linear_index: one tensor of indices for each axis, all of one shape; sizes = those axes
 
 void infer_linear_index(const Call& c, Meta* out) {
-  *out = {DType::I64, c.in[0]->shape()};
-  for (const Tensor* t : c.in) require_integers(*t, "index");
-  if (c.in.size() != c.sizes.size())
+  if (c.in.empty() || c.in.size() != c.sizes.size())
     fail(ErrorKind::Value, "index: as many tensors of indices as axes are needed, got ", c.in.size(), " and ",
          c.sizes.size(), ".");
+  for (const Tensor* t : c.in) {
+    require_integers(*t, "index");
+    if (!(t->shape() == c.in[0]->shape()))
+      fail(ErrorKind::Value, "index: indices must be of one shape, got ", show(c.in[0]->shape()), " and ",
+           show(t->shape()), ".");
+  }
+  *out = {DType::I64, c.in[0]->shape()};
 }
 
 void linear_index(const Call& c, Tensor* out) {

@@ -110,7 +110,7 @@ const Served& Signature::serve(std::span<const Dims* const> shapes) {
     std::vector<Meta> registers;
     Served served{serves(*traced_, shapes, registers), {}};
     for (int r : outputs_)
-      if (r >= 0) served.outs.push_back(registers[r]);
+      if (served.ok && r >= 0) served.outs.push_back(registers[r]);
     if (known_.size() >= kMaxKnown) known_.clear();
     it = known_.emplace(std::move(key), std::move(served)).first;
   }

@@ -12,7 +12,8 @@ namespace tn {
 // comparison turns out otherwise, another axis is broadcast, or some call would fail.
 bool serves(const Graph& traced, std::span<const Dims* const> inputs, std::vector<Meta>& registers);
 
-// What a trace says at some shapes of its inputs; without outputs that are identically zero.
+// What a trace says at some shapes of its inputs: whether it serves, and the outputs that are not identically
+// zero.
 struct Served {
   bool ok;
   std::vector<Meta> outs;

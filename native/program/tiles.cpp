@@ -419,7 +419,8 @@ bool TileGroup::run(std::span<const Tensor* const> inputs, Tensor* const* output
   // Below this, setting up a run costs more than what it saves.
   constexpr int kFewSteps = 3;
   constexpr int64_t kFewElements = 64;
-  if (n_steps_ <= kFewSteps && inputs[0]->numel() <= kFewElements) return false;
+  auto is_small = [](const Tensor* t) { return t->numel() <= kFewElements; };
+  if (n_steps_ <= kFewSteps && std::all_of(inputs.begin(), inputs.end(), is_small)) return false;
   const Operands operands(*this, inputs);
   if (!operands.fits()) return false;
   const Results results(*this, inputs, outputs, operands.layout());

@@ -155,6 +155,7 @@ class observe:
         """Every provider call with its dimensions, in order; needs ``observe(shapes=True)``."""
         if not self._with_shapes:
             raise ValueError("observe: dimensions were not kept; ask for them with tn.observe(shapes=True).")
+        self._span()
         return self._shapes if self._end else self._logged()
 
     @property

@@ -461,3 +461,25 @@ def test_no_grad_inside_stops_derivatives_from_outside():
     program = tn.compile(f)
     np.testing.assert_allclose(tn.grad(program)(x).item(), tn.grad(f)(x).item(), rtol=1e-14)
     np.testing.assert_allclose(tn.compile(tn.grad(f))(x).item(), tn.grad(f)(x).item(), rtol=1e-14)
+
+
+def test_programs_that_made_room_are_gone():
+    program = tn.compile(lambda x: x * len(range(x.shape[0])))
+    for n in range(1, 12):
+        program(tn.ones(n))
+    assert len(program.programs) == program.stats.programs == 8
+
+
+def test_signatures_tell_ranks_apart():
+    """(2, 3), (4,) and (2,), (3, 4) are other shapes, though their dimensions read the same."""
+    x, y = random(2, 3), random(4)
+    sizes = tn.compile(lambda a, b: (a.sum(), b.sum()))
+    for a, b in [
+        (x, y),
+        (random(2), random(3, 4)),
+        (tn.asarray(1.0), random(5)),
+        (random(5), tn.asarray(1.0)),
+    ]:
+        for got, want in zip(sizes(a, b), (a.sum(), b.sum()), strict=True):
+            np.testing.assert_allclose(got.item(), want.item(), rtol=1e-14)
+    assert sizes.stats.traces == 4

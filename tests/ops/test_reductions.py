@@ -256,3 +256,8 @@ def test_derivatives_of_statistics():
     d = x - x.mean()
     np.testing.assert_allclose(np.asarray(tn.grad(tn.mean)(tn.asarray(x))), np.full(6, 1 / 6), rtol=1e-15)
     np.testing.assert_allclose(np.asarray(tn.grad(tn.var)(tn.asarray(x))), d / 3, rtol=1e-14, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "any"])
+def test_a_tall_tensor_without_columns(name):
+    assert getattr(tn, name)(tn.zeros((3000, 0)), axis=0).shape == (0,)

@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import traceback
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ class Compiled(_core.CompiledBase):
         self._static = _checked_names(f, static_argnames)
         self._signature = inspect.signature(f) if self._static else None
         self._structures: OrderedDict[Any, _core.Variants] = OrderedDict()
-        self._programs: list[Program] = []
+        self._programs: list[weakref.ref[Program]] = []
         self._traces = 0
 
     @property
@@ -81,8 +82,8 @@ class Compiled(_core.CompiledBase):
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """The programs made so far, in the order of their traces."""
-        return tuple(self._programs)
+        """The programs that are held, in the order of their traces."""
+        return tuple(p for held in self._programs if (p := held()) is not None)
 
     def prepare(self, *args: Any, **kwargs: Any) -> PreparedCall:
         """The program for these arguments, as a call that checks shapes only.
@@ -127,7 +128,8 @@ class Compiled(_core.CompiledBase):
         program, captured = self._trace(taken)
         if any(_core.level_of(x) > 0 for x in captured):
             return self._f(*args, **kwargs)
-        self._programs.append(program)
+        self._programs = [held for held in self._programs if held() is not None]
+        self._programs.append(weakref.ref(program))
         variants.add(program.executable, taken.operands, captured, program.kind, program.unflatten)
         return variants.run(taken.operands)
 

@@ -15,7 +15,7 @@ from typing import Any
 from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import ABSENT, Graph, Instruction, SizeExpr, Type
-from taenite.graph.passes import group, optimize
+from taenite.graph.passes import SIMPLIFY, group, optimize
 from taenite.graph.trace import tracing
 
 
@@ -33,7 +33,7 @@ def pullback(executable: _core.Executable, likes: list[Tensor], need: str) -> tu
         outputs, gradients = pull(executable, operands, cotangents, need)
         joint = tracer.graph([*outputs, *gradients])
     n_out = len(primal.outputs)
-    forward, backward, n_residuals = split(optimize(joint), len(likes), n_out)
+    forward, backward, n_residuals = split(optimize(joint, SIMPLIFY), len(likes), n_out)
     forward, backward = group.run(forward), group.run(backward)
     return joint, _core.executable(forward, forward), _core.executable(backward, backward), n_residuals
 

@@ -107,7 +107,7 @@ class Graph:
     sizes: tuple[SizeExpr, ...] = ()
     guards: tuple[Guard, ...] = ()
     groups: tuple[tuple[int, int], ...] = ()
-    """Ranges of instructions that run tile by tile."""
+    """Ranges of neighbours that are fit to run tile by tile; native code looks for them itself."""
 
     def with_instructions(self, instructions: tuple[Instruction, ...], **changes: Any) -> Graph:
         """The same graph with other instructions."""

@@ -6,7 +6,8 @@ scalars.
 
 To bring members together, an elementwise instruction moves past others, but past a few only: what it reads
 and what it makes would live longer. All other instructions keep their order, effects among them. A group is a
-permission: the executor runs its members one by one where layouts do not fit.
+permission: native code looks for neighbours that it can tile itself, and runs them one by one where layouts
+do not fit.
 """
 
 from __future__ import annotations
