@@ -12,6 +12,7 @@ namespace tn {
   void fill_moves(KernelTable& table);          \
   void fill_reductions(KernelTable& table);     \
   void fill_real_math(KernelTable& table);      \
+  void fill_chains(KernelTable& table);         \
   void fill_complex_math(KernelTable& table);   \
   void fill_small_matrices(KernelTable& table); \
   void fill_contractions(KernelTable& table);   \
@@ -38,6 +39,7 @@ struct Target {
     target::fill_moves(t);          \
     target::fill_reductions(t);     \
     target::fill_real_math(t);      \
+    target::fill_chains(t);         \
     target::fill_complex_math(t);   \
     target::fill_small_matrices(t); \
     target::fill_contractions(t);   \

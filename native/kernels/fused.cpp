@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <new>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -14,7 +15,31 @@ namespace {
 constexpr size_t kCellBytes = 16;
 constexpr size_t kLine = 64;  // bytes, and elements that tiles are a multiple of
 
+constexpr ChainOp with_operands_exchanged(ChainOp op) {
+  return op == ChainOp::subtract ? ChainOp::minus : op == ChainOp::divide ? ChainOp::divides : op;
+}
+constexpr bool is_chain_dtype(DType t) { return t == DType::F32 || t == DType::F64; }
+
 constexpr size_t round_up(size_t n) { return (n + kLine - 1) / kLine * kLine; }
+
+// What a chain calls the kernel; none if chains cannot do it.
+std::optional<ChainOp> chain_op(const elementwise::Kernel& k) {
+  constexpr std::pair<UnaryOp, ChainOp> unary[] = {{UnaryOp::square, ChainOp::square},
+                                                   {UnaryOp::negative, ChainOp::negative},
+                                                   {UnaryOp::abs, ChainOp::abs},
+                                                   {UnaryOp::sqrt, ChainOp::sqrt},
+                                                   {UnaryOp::exp, ChainOp::exp}};
+  constexpr std::pair<BinaryOp, ChainOp> binary[] = {{BinaryOp::add, ChainOp::add},
+                                                     {BinaryOp::subtract, ChainOp::subtract},
+                                                     {BinaryOp::multiply, ChainOp::multiply},
+                                                     {BinaryOp::divide, ChainOp::divide}};
+  if (k.out != k.in[0] || !is_chain_dtype(k.out)) return {};
+  for (auto [op, chain] : unary)
+    if (k.n_in == 1 && k.unary == kernels().at(op, k.out)) return chain;
+  for (auto [op, chain] : binary)
+    if (k.n_in == 2 && k.binary.vv == kernels().at(op, k.out).vv) return chain;
+  return {};
+}
 
 }  // namespace
 
@@ -49,6 +74,7 @@ int TileCode::cast(int x, DType to) {
 int TileCode::apply(const elementwise::Kernel& k, std::span<const int> operands) {
   Instruction i{};
   i.n_in = static_cast<uint8_t>(k.n_in);
+  i.op = chain_op(k);
   When when = When::Before;
   bool any_vector = false;
   for (int j = 0; j < k.n_in; ++j) {
@@ -89,12 +115,134 @@ int TileCode::reduce(ReduceOp op, int x) {
   i.n_in = 1;
   i.in[0] = x;
   i.unary = kernels().reduce[int(op)][int(dtype(x))];
+  if (op == ReduceOp::sum && is_chain_dtype(dtype(x))) i.op = ChainOp::sum;
   const DType t = result_dtype(op, dtype(x));
   if (!is_vector(x)) return emit(i, t, values_[x].when);
   i.out = add_value(t, When::After);
   during_.push_back(i);
   reductions_.push_back({op, t, i.out, -1});
   return i.out;
+}
+
+// ---- chains ----
+
+// What the next link can take over in registers.
+int TileCode::handed_on(const Instruction& i) { return i.op == ChainOp::sum ? i.in[0] : i.out; }
+
+bool TileCode::can_follow(const Instruction& before, const Instruction& i) const {
+  if (!before.op || !i.op || dtype(before.out) != dtype(i.out)) return false;
+  const int y = handed_on(before);
+  return i.in[0] == y || (i.n_in == 2 && i.in[1] == y);
+}
+
+// The loop, so that as many instructions as can follow the one whose result they take over; else in the order
+// of writing.
+class TileCode::Order {
+ public:
+  Order(const TileCode& c, const Code& code)
+      : c_(c), code_(code), waiting_(code.size()), readers_(c.values_.size()) {
+    std::vector<bool> made(c.values_.size());
+    for (const Instruction& i : code) made[i.out] = true;
+    for (size_t k = 0; k < code.size(); ++k)
+      for (int j = 0; j < code[k].n_in; ++j) {
+        const int v = code[k].in[j];
+        readers_[v].push_back(k);
+        waiting_[k] += made[v];
+      }
+    for (size_t k = 0; k < code.size(); ++k)
+      if (waiting_[k] == 0) ready_.insert(k);
+  }
+
+  Code operator()() {
+    Code order;
+    while (!ready_.empty()) {
+      const size_t k = order.empty() ? *ready_.begin() : next(order.back());
+      order.push_back(code_[k]);
+      ready_.erase(k);
+      for (size_t reader : readers_[code_[k].out])
+        if (--waiting_[reader] == 0) ready_.insert(reader);
+    }
+    return order;
+  }
+
+ private:
+  // A sum first, since it hands on what it takes over.
+  size_t next(const Instruction& before) const {
+    size_t best = code_.size();
+    for (size_t k : readers_[handed_on(before)]) {
+      if (!ready_.contains(k) || !c_.can_follow(before, code_[k])) continue;
+      if (code_[k].op == ChainOp::sum) return k;
+      best = std::min(best, k);
+    }
+    return best < code_.size() ? best : *ready_.begin();
+  }
+
+  const TileCode& c_;
+  const Code& code_;
+  std::vector<int> waiting_;
+  std::vector<std::vector<size_t>> readers_;  // of each value
+  std::set<size_t> ready_;
+};
+
+// Chains have one sum at most.
+void TileCode::find_links() {
+  bool summed = false;
+  for (size_t k = 0; k < during_.size(); ++k) {
+    Instruction& i = during_[k];
+    const bool sums = i.op == ChainOp::sum;
+    i.linked = k > 0 && can_follow(during_[k - 1], i) && !(sums && summed);
+    summed = sums || (summed && i.linked);
+  }
+}
+
+// What only the links right after read stays in registers. (x + x reads x once more than is handed on.)
+void TileCode::find_registers() {
+  for (size_t k = 0; k < during_.size(); ++k) {
+    const int y = during_[k].out;
+    int uses = 0;
+    for (size_t j = k + 1; j < during_.size() && during_[j].linked && handed_on(during_[j - 1]) == y; ++j)
+      uses += is_square(during_[j]) ? 2 : 1;
+    if (uses > 0 && uses == values_[y].uses && values_[y].place == Place::Cell)
+      values_[y].place = Place::Register;
+  }
+}
+
+bool TileCode::is_square(const Instruction& i) { return i.op == ChainOp::multiply && i.in[0] == i.in[1]; }
+
+// Each link with the operand that is not handed on to it, and with a place for what others read too.
+TileCode::Instruction TileCode::chain_of(std::span<const Instruction> links) {
+  Instruction chain{};
+  chain.chain = kernels().chain[dtype(links[0].out) == DType::F64];
+  chain.in[0] = static_cast<int>(steps_.size());
+  chain.out = links[0].out;
+  auto add = [&](ChainOp op, int v) { steps_.push_back({op, v >= 0 && !is_vector(v), v}); };
+  int y = is_vector(links[0].in[0]) ? links[0].in[0] : links[0].in[1];
+  add(ChainOp::load, y);
+  for (const Instruction& i : links) {
+    if (i.op == ChainOp::sum) {
+      steps_.push_back({ChainOp::sum, false, i.out});
+      continue;
+    }
+    const bool second = i.n_in == 2 && i.in[0] != y;
+    if (i.n_in == 1 || is_square(i))
+      add(i.n_in == 1 ? *i.op : ChainOp::square, -1);
+    else
+      add(second ? with_operands_exchanged(*i.op) : *i.op, i.in[second ? 0 : 1]);
+    y = i.out;
+    if (values_[y].place != Place::Register) add(ChainOp::store, y);
+  }
+  add(ChainOp::end, -1);
+  return chain;
+}
+
+void TileCode::make_chains() {
+  Code code;
+  const std::span<const Instruction> all = during_;
+  for (size_t first = 0, end; first < all.size(); first = end) {
+    for (end = first + 1; end < all.size() && all[end].linked;) ++end;
+    code.push_back(end - first > 1 ? chain_of(all.subspan(first, end - first)) : all[first]);
+  }
+  during_ = std::move(code);
 }
 
 // ---- places ----
@@ -123,6 +271,7 @@ void TileCode::find_last_uses() {
     for (const Instruction& i : *code) {
       for (int j = 0; j < i.n_in; ++j) {
         Value& v = values_[i.in[j]];
+        ++v.uses;
         const bool every_tile = code == &during_ && v.when != When::During;
         v.last_use = every_tile || v.last_use == INT_MAX ? INT_MAX : position;
       }
@@ -172,7 +321,7 @@ void TileCode::place(Code& code, Places& cells, Places& tiles, int position) {
 // At run time: operands, results, cells, tiles.
 int TileCode::slot(const Value& v) const {
   int first = 0;
-  if (v.place == Place::Operand) return v.index;
+  if (v.place == Place::Operand || v.place == Place::Register) return v.index;
   first += static_cast<int>(operands_.size());
   if (v.place == Place::Result) return first + v.index;
   first += n_results_;
@@ -185,12 +334,14 @@ void TileCode::resolve() {
       for (int j = 0; j < i.n_in; ++j) i.in[j] = slot(values_[i.in[j]]);
       i.out = slot(values_[i.out]);
     }
+  for (ChainStep& s : steps_)
+    if (s.slot >= 0) s.slot = slot(values_[s.slot]);
   for (Reduction& r : reductions_) r.slot = slot(values_[r.value]);
   for (const Value& v : values_) {
     if (v.when != When::During) continue;
     const size_t item = itemsize(v.dtype);
     tile_item_ = std::max(tile_item_, item);
-    if (v.place != Place::Tile) streams_.push_back({slot(v), item});
+    if (v.place != Place::Tile && v.place != Place::Register) streams_.push_back({slot(v), item});
   }
 }
 
@@ -208,8 +359,11 @@ void TileCode::close(std::span<const int> results) {
     values_[results[k]].place = Place::Result;
     values_[results[k]].index = k;
   }
+  during_ = Order(*this, during_)();
   find_last_uses();
   find_donations();
+  find_links();
+  find_registers();
   Places cells, tiles;
   int position = 0;
   for (Code* code : {&before_, &during_, &after_}) {
@@ -218,6 +372,8 @@ void TileCode::close(std::span<const int> results) {
   }
   n_cells_ = cells.count();
   n_tiles_ = tiles.count();
+  loop_size_ = static_cast<int>(during_.size());
+  make_chains();
   resolve();
   choose_tile();
 }
@@ -278,6 +434,8 @@ class TileCode::Run {
   void execute(const Instruction& i, size_t n) const {
     char* const* at = at_.begin();
     switch (i.n_in) {
+      case 0:
+        return i.chain(&c_.steps_[i.in[0]], at, n);
       case 1:
         return i.unary(at[i.in[0]], at[i.out], n);
       case 2:
@@ -353,9 +511,9 @@ class TileCode::Run {
   alignas(kLine) char local_[4096];
 };
 
-// A lone kernel needs no tiles. Tiles are of nearly one size.
+// A lone kernel needs no tiles; a chain does, for the precision of its sum. Tiles are of nearly one size.
 size_t TileCode::tile_for(size_t n, bool any_repeated) const {
-  if (n <= tile_ || (during_.size() == 1 && !any_repeated)) return n;
+  if (n <= tile_ || (loop_size_ == 1 && !any_repeated)) return n;
   const size_t count = (n + tile_ - 1) / tile_;
   return round_up((n + count - 1) / count);
 }
@@ -372,8 +530,13 @@ std::string count(size_t n, const char* noun) { return std::to_string(n) + " " +
 
 std::string TileCode::listing() const {
   const size_t once = before_.size() + after_.size();
-  const std::string of_them = once > 0 ? ", " + std::to_string(once) + " of them once" : "";
-  return count(size(), "kernel") + of_them + "; " + count(n_tiles_, "tile") + " of " + std::to_string(tile_);
+  std::string of_them = once > 0 ? ", " + std::to_string(once) + " of them once" : "";
+  const size_t chains = std::count_if(during_.begin(), during_.end(), [](auto& i) { return i.n_in == 0; });
+  if (chains > 0)
+    of_them +=
+        ", " + std::to_string(loop_size_ - (during_.size() - chains)) + " in " + count(chains, "chain");
+  return count(size(), "operation") + of_them + "; " + count(n_tiles_, "tile") + " of " +
+         std::to_string(tile_);
 }
 
 }  // namespace tn

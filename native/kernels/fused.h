@@ -2,6 +2,7 @@
 // the L1 cache, and nothing else is ever written to memory.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,33 +40,36 @@ class TileCode {
   };
   const std::vector<Donation>& donations() const { return donations_; }
 
-  int size() const { return static_cast<int>(before_.size() + during_.size() + after_.size()); }
-  // Kernel calls for each tile.
-  int loop_size() const { return static_cast<int>(during_.size()); }
-  std::string listing() const;  // "9 kernels, 2 of them once; 3 tiles of 1024"
+  int size() const { return static_cast<int>(before_.size() + after_.size()) + loop_size_; }
+  int loop_size() const { return loop_size_; }  // operations on each element
+  std::string listing() const;  // "9 operations, 2 of them once, 5 in 2 chains; 3 tiles of 1024"
 
   // Vectors have n > 0 elements. Results do not overlap operands, donations aside.
   void run(std::span<const Operand> operands, std::span<void* const> results, size_t n) const;
 
  private:
   enum class When : uint8_t { Before, During, After };
-  enum class Place : uint8_t { Operand, Result, Cell, Tile };
+  enum class Place : uint8_t { Operand, Result, Cell, Tile, Register };
   struct Value {
     DType dtype;
     When when;
     Place place = Place::Cell;
     int index = -1;
     int last_use = -1;  // position of the instruction that may take over its place
+    int uses = 0;
   };
   struct Instruction {
     union {
       UnaryFn unary;
       BinaryFn binary;
       WhereFn where;
+      ChainFn chain;
     };
-    int in[elementwise::kMaxOperands];  // values; once closed, slots of a run
+    int in[elementwise::kMaxOperands];  // values; once closed, slots of a run. Of a chain: its first step
     int out;
-    uint8_t n_in;
+    uint8_t n_in;               // 0: a chain
+    std::optional<ChainOp> op;  // as which it can be part of a chain
+    bool linked;                // to the one before, in a chain
   };
   using Code = std::vector<Instruction>;
   // Vectors that a run walks through.
@@ -78,6 +82,7 @@ class TileCode {
     DType dtype;
     int value, slot;
   };
+  class Order;
   class Places;
   class Run;
 
@@ -87,6 +92,13 @@ class TileCode {
   Code& code(When when) { return when == When::Before ? before_ : when == When::During ? during_ : after_; }
   void find_last_uses();
   void find_donations();
+  static int handed_on(const Instruction& i);
+  static bool is_square(const Instruction& i);
+  bool can_follow(const Instruction& before, const Instruction& i) const;
+  void find_links();
+  void find_registers();
+  void make_chains();
+  Instruction chain_of(std::span<const Instruction> links);
   void place(Code& code, Places& cells, Places& tiles, int first_position);
   int slot(const Value& v) const;
   void resolve();
@@ -96,11 +108,12 @@ class TileCode {
   std::vector<Value> values_;
   std::map<std::pair<int, DType>, int> casts_;
   Code before_, during_, after_;
+  std::vector<ChainStep> steps_;  // of all chains
   std::vector<Reduction> reductions_;
   std::vector<Stream> streams_;
   std::vector<Donation> donations_;
   std::vector<DType> operands_;
-  int n_results_ = 0, n_cells_ = 0, n_tiles_ = 0;
+  int n_results_ = 0, n_cells_ = 0, n_tiles_ = 0, loop_size_ = 0;
   size_t tile_ = 0, tile_item_ = 1;
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "native/core/dtype.h"
+#include "native/kernels/chain.h"
 
 namespace tn {
 
@@ -164,6 +165,7 @@ struct KernelTable {
   FillFn fill[kItemSizes];
   TransposeFn transpose2d[kItemSizes];  // y[j * ldy + i] = x[i * ldx + j], i < rows, j < cols; ld in elements
 
+  ChainFn chain[2];       // float32, float64
   SmallKernels small[2];  // float32, float64
   SmallLuKernels small_lu[2];
 

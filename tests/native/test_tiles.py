@@ -282,11 +282,63 @@ def test_what_ends_a_group():
 def test_a_long_chain_needs_few_tiles():
     x, a = tn.asarray(np.full(4, 1.5)), tn.asarray(0.5)
     calls = [
+        (("maximum", "hypot", "minimum")[k % 3], (), [0 if k == 0 else k + 1, k % 2], []) for k in range(1000)
+    ]
+    group = _core.tile_group([x, a], calls, [1001])
+    assert "1000 operations; 1 tile of" in repr(group)
+    assert bits(group.run([x, a])[0]) == bits(eager([x, a], calls)[-1])
+
+
+def test_a_chain_needs_no_tiles():
+    x, a = tn.asarray(np.full(4, 1.5)), tn.asarray(0.5)
+    calls = [
         (("add", "multiply", "subtract")[k % 3], (), [0 if k == 0 else k + 1, k % 2], []) for k in range(1000)
     ]
     group = _core.tile_group([x, a], calls, [1001])
-    assert "1000 kernels; 1 tile of" in repr(group)
+    assert "1000 operations, 1000 in 1 chain; 0 tiles of" in repr(group)
     assert bits(group.run([x, a])[0]) == bits(eager([x, a], calls)[-1])
+
+
+class Links(Dag):
+    """Random calls that chains are made of, many of which read what the call before made."""
+
+    def random_call(self):
+        rng, n = self.rng, len(self.values)
+        a, b = (n - 1 if rng.random() < 0.6 else int(rng.integers(n)) for _ in range(2))
+        if rng.random() < 0.3:
+            return (str(rng.choice(["negative", "abs", "square", "sqrt", "exp"])), (), [a], [])
+        if rng.random() < 0.1 and self.values[a].ndim:
+            return ("sum", ((0,),), [a], [])
+        return (str(rng.choice(["add", "subtract", "multiply", "divide"])), (), [a, b], [])
+
+
+@pytest.mark.parametrize("target", _core.simd_targets())
+@pytest.mark.parametrize("n", [1, 2, 7, 31, 32, 33, 64, 100, 700, 5000])
+def test_chains(n, target):
+    """To the bit, on every target; sums, but for the order of their terms."""
+    before = _core.simd_target()
+    assert _core.select_simd_target(target)
+    try:
+        for seed in range(12):
+            dag = Links(seed, (n,), 10)
+            outputs = dag.outputs()
+            given = tiled(dag.examples, dag.calls, outputs)
+            for r, g in zip(outputs, given, strict=True):
+                if r not in dag.reduced:
+                    assert bits(g) == bits(dag.values[r]), dag.calls
+    finally:
+        _core.select_simd_target(before)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [1, 31, 33, 127, 129, 1000, 100_003])
+def test_sums_of_chains(n, dtype):
+    x = tn.asarray(np.random.default_rng(n).standard_normal(n).astype(dtype))
+    calls = [("multiply", (), [0, 0], []), ("negative", (), [1], []), ("abs", (), [2], [])]
+    (total,) = tiled([x], [*calls, ("sum", ((0,),), [3], [])], [4])
+    exact = np.sum(np.asarray(x, np.float64) ** 2)
+    # at most 64 roundings of each term, however many there are: 16 in a block, its lanes, the blocks, tiles
+    assert abs(np.asarray(total, np.float64) - exact) <= 64 * np.finfo(dtype).eps / 2 * exact
 
 
 def test_memory_is_that_of_the_outputs():

@@ -68,6 +68,72 @@ TN_COLD V exp_extreme(V x, V low, int64_t shift) {
   return scale_twice(exp_polynomial(r.hi, r.lo), integer_of<V>(e.bits) + shift);
 }
 
+// e^r for K registers at once: with FMA by Horner's scheme, which rounds least and takes the fewest
+// operations. Its long chain of them is no loss where K registers keep the units busy.
+template <int i, class V, int K>
+TN_INLINE void horner_exp(const V (&r)[K], V (&y)[K]) {
+  for (int k = 0; k < K; ++k) y[k] = fma(r[k], y[k], splat<V>(i < 2 ? 1.0 : kExpTail[i < 2 ? 0 : i - 2]));
+  if constexpr (i > 0) horner_exp<i - 1>(r, y);
+}
+
+// x[k] becomes e^r, and bits[k] has the power of two in its low bits.
+template <class V, int K>
+TN_INLINE void exp_parts(V (&x)[K], Mask<V> (&bits)[K]) {
+  if constexpr (kHasFma) {
+    constexpr int last = sizeof(kExpTail) / sizeof(double) + 1;
+    V r[K];
+    for (int k = 0; k < K; ++k) {
+      const Rounded<V> n = round_product(x[k], kLog2E);
+      r[k] = fma(n.value, -kLn2Low, fma(n.value, -kLn2High, x[k]));
+      x[k] = splat<V>(kExpTail[last - 2]);
+      bits[k] = n.bits;
+    }
+    horner_exp<last - 1>(r, x);
+  } else {
+    for (int k = 0; k < K; ++k) {
+      const Reduced<V> e = reduce_exp(x[k]);
+      x[k] = exp_polynomial(e.r, e.low);
+      bits[k] = e.bits;
+    }
+  }
+}
+
+// Any x, with the bits that the fast path gives where that is right.
+template <class V>
+TN_COLD V exp_anywhere(V x) {
+  const V above = select<V>(x < -800.0, splat<V>(-800), x);
+  V y[1] = {select<V>(above > 800.0, splat<V>(800), above)};
+  Mask<V> bits[1];
+  exp_parts(y, bits);
+  return scale_twice(y[0], integer_of<V>(bits[0]));
+}
+
+// Where |x| < 708, so that the result is a normal number.
+template <class V, int K>
+TN_INLINE void exp_ordinary(V (&x)[K]) {
+  Mask<V> bits[K];
+  exp_parts(x, bits);
+  for (int k = 0; k < K; ++k) x[k] = add_to_exponent(x[k], bits[k]);
+}
+
+template <class V, int K>
+TN_INLINE void exp_each(V (&x)[K]) {
+  Mask<V> ordinary = abs(x[0]) < 708.0;
+  for (int k = 1; k < K; ++k) ordinary &= abs(x[k]) < 708.0;
+  if (!any(~ordinary)) [[likely]]
+    return exp_ordinary(x);
+  for (int k = 0; k < K; ++k) x[k] = exp_anywhere(x[k]);
+}
+
+// The same bits for a register alone.
+template <class V>
+TN_INLINE V exp_as_each(V x) {
+  V y[1] = {x};
+  exp_each(y);
+  return y[0];
+}
+
+// For one register among other work, where latency counts.
 template <class V>
 TN_INLINE V exp(V x) {
   if (any(~(abs(x) < 708.0))) [[unlikely]]

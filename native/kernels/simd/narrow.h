@@ -36,12 +36,17 @@ TN_COLD F32 narrow_exp_extreme(F32 x) {
   return in_wide_lanes(x, [](F64 v) { return single_exp(v); });
 }
 
-TN_INLINE F32 narrow_exp(F32 x) {
-  if (any(~(abs(x) < 87.0f))) [[unlikely]]
-    return narrow_exp_extreme(x);
+constexpr float kNarrowOrdinaryExp = 87.0f;
+TN_INLINE F32 narrow_exp_ordinary(F32 x) {
   const Rounded<F32> k = round_product(x, kNarrowLog2E);
   const F32 r = fma(k.value, -kNarrowLn2Low, fma(k.value, -kNarrowLn2High, x));
   return add_to_exponent(1.0f + fma(r * r, polynomial(r, kNarrowExpTail), r), k.bits);
+}
+
+TN_INLINE F32 narrow_exp(F32 x) {
+  if (any(~(abs(x) < kNarrowOrdinaryExp))) [[unlikely]]
+    return narrow_exp_extreme(x);
+  return narrow_exp_ordinary(x);
 }
 
 TN_COLD F32 narrow_log_special(F32 x) {

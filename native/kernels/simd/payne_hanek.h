@@ -78,7 +78,7 @@ TN_INLINE HugeQuotient leading_bits(uint64_t (&words)[3]) {
 }
 
 // x >= 2^20 and finite.
-TN_COLD HugeQuotient quotient_of_huge(double x) {
+[[maybe_unused]] TN_COLD HugeQuotient quotient_of_huge(double x) {
   const uint64_t bits = __builtin_bit_cast(uint64_t, x);
   const int e = int(bits >> 52) - 1075;
   uint64_t product[3];

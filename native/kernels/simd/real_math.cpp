@@ -47,7 +47,7 @@ void unary_f32(const void* x, void* y, size_t n) {
   };
 TN_FUNCTION(Sqrt, sqrt(x))
 TN_FUNCTION(Rsqrt, 1 / sqrt(x))
-TN_FUNCTION(Exp, exp(x))
+TN_FUNCTION(Exp, exp_as_each(x))
 TN_FUNCTION(Log, log(x))
 TN_FUNCTION(Sin, sin(x))
 TN_FUNCTION(Cos, cos(x))
@@ -83,6 +83,21 @@ TN_FUNCTION(Ceil, ceil(x))
 TN_FUNCTION(Trunc, trunc(x))
 TN_FUNCTION(Round, round_even(x))
 #undef TN_FUNCTION
+
+// Four registers at a time.
+void exp_f64(const void* x, void* y, size_t n) {
+  constexpr size_t L = kLanes<F64>, K = 4;
+  const double* in = static_cast<const double*>(x);
+  double* out = static_cast<double*>(y);
+  size_t i = 0;
+  for (; i + K * L <= n; i += K * L) {
+    F64 v[K];
+    for (size_t k = 0; k < K; ++k) v[k] = load<F64>(in + i + k * L);
+    exp_each(v);
+    for (size_t k = 0; k < K; ++k) store(out + i + k * L, v[k]);
+  }
+  unary_f64<Exp>(in + i, out + i, n - i);
+}
 
 #define TN_FUNCTION2(Name, body)      \
   struct Name {                       \
@@ -179,7 +194,7 @@ void TN_TARGET::fill_real_math(KernelTable& table) {
   set_direct<Ceil>(table, UnaryOp::ceil);
   set_direct<Trunc>(table, UnaryOp::trunc);
   set_direct<Round>(table, UnaryOp::round);
-  set_narrow<NarrowExp, Exp>(table, UnaryOp::exp);
+  set(table, UnaryOp::exp, unary_f32<NarrowExp>, exp_f64);
   set_narrow<NarrowLog, Log>(table, UnaryOp::log);
   set_single<SingleSin, Sin>(table, UnaryOp::sin);
   set_single<SingleCos, Cos>(table, UnaryOp::cos);

@@ -32,6 +32,7 @@ void fill_arithmetic(KernelTable& table);
 void fill_moves(KernelTable& table);
 void fill_reductions(KernelTable& table);
 void fill_real_math(KernelTable& table);
+void fill_chains(KernelTable& table);
 void fill_complex_math(KernelTable& table);
 void fill_small_matrices(KernelTable& table);
 void fill_contractions(KernelTable& table);
