@@ -126,3 +126,29 @@ def test_reductions_of_a_transpose():
     ]  # fmt: skip
     assert names(after).count("transpose") == 1  # the last one leaves axes out of order
     assert_same(before, after)
+
+
+def test_elementwise_results_of_transposes():
+    b = Builder()
+    x, y, z, two = b.input(4, 3), b.input(4, 3), b.input(4, 2), b.constant(2.0)
+    x_turned, y_turned = (b.call("transpose", r, perm=(1, 0)) for r in (x, y))
+    left = b.call("exp", b.call("add", b.call("multiply", x_turned, two), y_turned))
+    before = b.graph(b.dot(left, z, (1,), (0,)))
+    after = dead.run(apply(transposes, before))
+    assert names(after) == ["multiply", "add", "exp", "dot_general"]
+    assert after.instructions[-1].attrs[0] == (0,)
+    assert_same(before, after)
+
+
+@pytest.mark.parametrize("reader", ["output", "sum", "mixed", "broadcast"])
+def test_elementwise_results_that_are_read_in_their_order_stay(reader):
+    b = Builder()
+    x, w, z, row = b.input(4, 3), b.input(3, 4), b.input(4, 2), b.input(4)
+    other = {"mixed": w, "broadcast": row}.get(reader, b.constant(2.0))
+    scaled = b.call("multiply", b.call("transpose", x, perm=(1, 0)), other)
+    product = b.dot(scaled, z, (1,), (0,))
+    more = {"output": [scaled], "sum": [b.call("sum", scaled, axes=(0,))]}.get(reader, [])
+    before = b.graph(product, *more)
+    after = dead.run(apply(transposes, before))
+    assert names(after)[:2] == ["transpose", "multiply"]
+    assert_same(before, after)

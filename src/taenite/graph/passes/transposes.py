@@ -3,7 +3,8 @@
 A permuted or conjugated operand of a contraction is the operand itself, with other axes and with a flag; of a
 triangular solve, the other triangle and other flags; of a reduction, other axes. The transpose of a product
 is the product of the operands in the other order. Permutations of permutations are composed, and dropped
-where they cancel.
+where they cancel. Elementwise results of permuted operands that only contractions, triangular solves and
+transposes read are computed as the operands are stored, and permuted then.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from collections import Counter
 from typing import NamedTuple
 
 from taenite.graph.ir import Graph, Instruction, Type
+from taenite.graph.primitives import ELEMENTWISE
 from taenite.graph.rewrite import exposed, rebuild, resolve
 
 Axes = tuple[int, ...]
+_OF_ANY_ORDER = frozenset(("transpose", "dot_general", "solve_triangular"))
 _REDUCTIONS = frozenset(("sum", "prod", "max", "min", "any", "all"))
 
 
@@ -39,6 +42,7 @@ class _Sweep:
     def __init__(self, graph: Graph) -> None:
         self.types = list(graph.types)
         self.exposed = exposed(graph)
+        self.sinking = _permuted_results(graph, self.exposed)
         self.kept: list[Instruction] = []
         self.views: dict[int, View] = {}
         self.makers: dict[int, Instruction] = {}  # of products and triangular solves
@@ -65,6 +69,8 @@ class _Sweep:
             self._solve_triangular(i)
         elif i.primitive in _REDUCTIONS and i.inputs[0] in self.views:
             self._reduce(i)
+        elif i.primitive in ELEMENTWISE and i.outputs[0] in self.sinking:
+            self._sink(i)
         else:
             self.kept.append(i)
 
@@ -112,6 +118,19 @@ class _Sweep:
         self.makers[i.outputs[0]] = i
         self.kept.append(i)
 
+    # ---- elementwise
+
+    def _sink(self, i: Instruction) -> None:
+        """The result of operands as they are stored, permuted."""
+        (y,), perm = i.outputs, self.sinking[i.outputs[0]]
+        views = [self.view(r) for r in i.inputs]
+        if any(v.conj or v.perm not in (perm, ()) for v in views):
+            self.kept.append(i)
+            return
+        stored, bases = self._stored(y, perm), tuple([v.base for v in views])
+        self.kept.append(Instruction(i.primitive, i.attrs, bases, (), (stored,), 1, i.source))
+        self._keep_view(y, stored, perm, i.source)
+
     # ---- contractions
 
     def _dot_general(self, i: Instruction) -> None:
@@ -139,14 +158,20 @@ class _Sweep:
         (y,) = i.outputs
         if _is_identity(out):
             return self._keep_maker(Instruction(i.primitive, attrs, inputs, (), (y,), 1, i.source))
-        product = len(self.types)
-        shape = self.types[y].shape
-        self.types.append(Type(self.types[y].dtype, tuple([shape[out.index(k)] for k in range(len(out))])))
-        self.uses[product] = 1
+        product = self._stored(y, out)
         self._keep_maker(Instruction(i.primitive, attrs, inputs, (), (product,), 1, i.source))
-        self.views[y] = View(product, out, 0)
-        self.kept.append(Instruction("transpose", (out,), (product,), (), (y,), 1, i.source))
-        return None
+        return self._keep_view(y, product, out, i.source)
+
+    def _stored(self, y: int, perm: Axes) -> int:
+        """A register of which y is to be the transpose."""
+        shape = self.types[y].shape
+        self.types.append(Type(self.types[y].dtype, tuple([shape[perm.index(k)] for k in range(len(perm))])))
+        self.uses[len(self.types) - 1] = 1
+        return len(self.types) - 1
+
+    def _keep_view(self, y: int, stored: int, perm: Axes, source: str) -> None:
+        self.views[y] = View(stored, perm, 0)
+        self.kept.append(Instruction("transpose", (perm,), (stored,), (), (y,), 1, source))
 
     def _turned_product(self, maker: Instruction, y: int, perm: Axes) -> Instruction | None:
         """The permuted product as a product: batch axes in any order, the operands in either."""
@@ -198,6 +223,29 @@ class _Sweep:
             axes = tuple(sorted(perm[axis] for axis in i.attrs[0]))
             i = Instruction(i.primitive, (axes,), (base,), (), i.outputs, i.mask, i.source)
         self.kept.append(i)
+
+
+def _permuted_results(graph: Graph, exposed: set[int]) -> dict[int, Axes]:
+    """Elementwise results of operands that are all permuted alike, scalars aside, whose readers do not mind
+    how they are stored."""
+    found: dict[int, Axes] = {}
+    for i in graph.instructions:
+        if i.primitive == "transpose":
+            x, (perm,) = i.inputs[0], i.attrs
+            before = found.get(x)
+            found[i.outputs[0]] = perm if before is None else tuple([before[axis] for axis in perm])
+        elif i.primitive in ELEMENTWISE:
+            whole = {(found.get(r), graph.types[r].shape) for r in i.inputs if graph.types[r].shape}
+            (perm, _), *others = whole or {(None, ())}
+            if perm is not None and not others and not _is_identity(perm):
+                found[i.outputs[0]] = perm
+    for r in exposed:
+        found.pop(r, None)
+    for i in reversed(graph.instructions):
+        if i.primitive not in _OF_ANY_ORDER and not (i.primitive in ELEMENTWISE and i.outputs[0] in found):
+            for r in i.inputs:
+                found.pop(r, None)
+    return found
 
 
 def _is_identity(perm: Axes) -> bool:
