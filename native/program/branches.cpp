@@ -1,5 +1,8 @@
 #include "program/branches.h"
 
+#include <algorithm>
+#include <set>
+
 namespace tn {
 
 Ref<Executable> (*make_variant)(void* recipe, std::span<const Tensor* const> operands) = nullptr;
@@ -39,7 +42,7 @@ void require_pred(const Tensor& pred) {
 
 std::vector<Meta> outputs_of(const Call& c, int side) {
   Operands operands = c.in.subspan(1);
-  return serve(branch_for(c.attrs.scalar(side), operands), operands).outs;
+  return serve(*branch_for(c.attrs.scalar(side), operands), operands).outs;
 }
 
 void infer_cond(const Call& c, Meta* out) {
@@ -57,12 +60,36 @@ void infer_cond(const Call& c, Meta* out) {
 void run_cond(const Call& c, Tensor* out) {
   require_pred(*c.in[0]);
   int side = *c.in[0]->as<bool>() ? 0 : 1;
-  Ref<Executable> chosen(&branch_for(c.attrs.scalar(side), c.in.subspan(1)));
+  Ref<Executable> chosen = branch_for(c.attrs.scalar(side), c.in.subspan(1));
   Tensor results[kMaxOutputs];
   chosen->program.run(c.in.data() + 1, {}, results);
   for (int j = 0; j < chosen->n_out(); ++j)
     if (c.wants(j)) out[j] = std::move(results[j]);
 }
+
+// Looks at each branch once.
+class Count {
+ public:
+  size_t variants = 0;
+
+  void executable(const Executable& e) {
+    for (const Step& s : e.program.steps())
+      if (s.primitive == registered)
+        for (int side : {0, 1}) branch(s.attrs->scalar(side));
+    for (const auto* derivations : {&e.pullbacks, &e.pushforwards})
+      for (const std::shared_ptr<Derived>& d : *derivations)
+        for (const Ref<Executable>& part : {d->forward, d->backward})
+          if (part) executable(*part);
+  }
+
+ private:
+  void branch(int64_t id) {
+    if (!seen_.insert(id).second) return;
+    variants += branches()[id].variants.size();
+    for (const Ref<Executable>& v : branches()[id].variants) executable(*v);
+  }
+  std::set<int64_t> seen_;
+};
 
 }  // namespace
 
@@ -71,16 +98,26 @@ int add_branch(Branch branch) {
   return static_cast<int>(branches().size()) - 1;
 }
 
-Executable& branch_for(int64_t id, Operands operands) {
+Ref<Executable> branch_for(int64_t id, Operands operands) {
   if (id < 0 || id >= static_cast<int64_t>(branches().size()))
     fail(ErrorKind::Value, "cond: there is no branch ", id, " in this process.");
   Branch& b = branches()[id];
-  for (const Ref<Executable>& e : b.variants)
-    if (takes(*e, operands)) return *e;
+  for (auto v = b.variants.begin(); v != b.variants.end(); ++v) {
+    if (!takes(**v, operands)) continue;
+    std::rotate(b.variants.begin(), v, v + 1);
+    return b.variants.front();
+  }
   if (!b.recipe) fail(ErrorKind::Value, "cond: a branch was traced for operands of other shapes.");
   Ref<Executable> made = make_variant(b.recipe.get(), operands);
-  b.variants.push_back(made);
-  return *made;
+  if (b.variants.size() >= Branch::kMost) b.variants.pop_back();
+  b.variants.insert(b.variants.begin(), made);
+  return made;
+}
+
+size_t count_variants(std::span<const Ref<Executable>> executables) {
+  Count count;
+  for (const Ref<Executable>& e : executables) count.executable(*e);
+  return count.variants;
 }
 
 void forget_branches() { branches().clear(); }

@@ -141,10 +141,17 @@ PyObject* call_from_python(PyObject* self, PyObject* args, PyObject* kwargs) noe
 template <class T>
 PyType_Slot kCallSlots[] = {{Py_tp_call, reinterpret_cast<void*>(call_from_python<T>)}, {0, nullptr}};
 
-Variant make_variant(const ExecutableHandle& executable, nb::list like, nb::list captured, int shape,
+Dims dims_of(nb::handle type) {
+  Dims dims;
+  for (nb::handle d : type.attr("shape")) dims.push_back(nb::cast<int64_t>(d));
+  return dims;
+}
+
+// `types`: of the operands, with dtype and shape.
+Variant make_variant(const ExecutableHandle& executable, nb::tuple types, nb::list captured, int shape,
                      nb::object unflatten) {
   Variant v{executable.r, {}, captured, static_cast<Shape>(shape), unflatten};
-  for (nb::handle h : like) v.operands.emplace_back(unwrap(h)->t.dtype, unwrap(h)->t.ndim());
+  for (nb::handle t : types) v.operands.emplace_back(dtype_from_python(t.attr("dtype")), dims_of(t).size());
   return v;
 }
 
@@ -154,9 +161,9 @@ void bind_compiled(nb::module_& m) {
   nb::class_<Variants>(m, "Variants")
       .def(nb::init<>())
       .def("add",
-           [](Variants& v, const ExecutableHandle& executable, nb::list like, nb::list captured, int shape,
+           [](Variants& v, const ExecutableHandle& executable, nb::tuple types, nb::list captured, int shape,
               nb::object unflatten) {
-             v.add(std::make_unique<Variant>(make_variant(executable, like, captured, shape, unflatten)));
+             v.add(std::make_unique<Variant>(make_variant(executable, types, captured, shape, unflatten)));
            })
       .def("run",
            [](Variants& v, nb::list operands) -> nb::object {
@@ -173,11 +180,11 @@ void bind_compiled(nb::module_& m) {
       .def("variants_of", &Compiled::of, nb::arg("count"))
       .def("forget", [](Compiled& c) { c.by_count.clear(); });
   nb::class_<Prepared>(m, "PreparedBase", nb::type_slots(kCallSlots<Prepared>), nb::dynamic_attr())
-      .def("__init__", [](Prepared* self, const ExecutableHandle& executable, nb::list like,
+      .def("__init__", [](Prepared* self, const ExecutableHandle& executable, nb::tuple types,
                           nb::list captured, int shape, nb::object unflatten, bool positional) {
-        new (self) Prepared{make_variant(executable, like, captured, shape, unflatten), {}};
-        for (nb::handle h : like)
-          if (positional) self->shapes.push_back(unwrap(h)->t.shape());
+        new (self) Prepared{make_variant(executable, types, captured, shape, unflatten), {}};
+        for (nb::handle t : types)
+          if (positional) self->shapes.push_back(dims_of(t));
       });
 }
 

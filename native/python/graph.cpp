@@ -80,7 +80,7 @@ nb::tuple int_tuple(std::span<const int> items) {
   return nb::tuple(l);
 }
 
-nb::handle source_of(const Executable& e) { return static_cast<PyObject*>(e.source.get()); }
+nb::object source_of(const Executable& e) { return nb::borrow(static_cast<PyObject*>(e.source.get())); }
 
 // Of a cond: for each side what was traced, and what runs.
 nb::tuple export_branches(const Graph& g, const Instruction& i) {
@@ -93,8 +93,8 @@ nb::tuple export_branches(const Graph& g, const Instruction& i) {
     operands[k].layout = Layout::c_contiguous(m.shape);
     at.push_back(&operands[k]);
   }
-  return nb::make_tuple(source_of(branch_for(i.attrs->scalar(0), at)),
-                        source_of(branch_for(i.attrs->scalar(1), at)));
+  return nb::make_tuple(source_of(*branch_for(i.attrs->scalar(0), at)),
+                        source_of(*branch_for(i.attrs->scalar(1), at)));
 }
 
 nb::tuple export_instruction(const Graph& g, const Instruction& i) {
@@ -242,7 +242,13 @@ int add_branch_from_python(const ExecutableHandle& h, nb::object recipe) {
 ExecutableHandle branch_like(int64_t id, nb::list operands) {
   SmallVector<const Tensor*, 16> in;
   for (nb::handle o : operands) in.push_back(&unwrap(o)->t);
-  return {Ref<Executable>(&branch_for(id, in))};
+  return {branch_for(id, in)};
+}
+
+size_t count_branches(nb::list executables) {
+  std::vector<Ref<Executable>> all;
+  for (nb::handle h : executables) all.push_back(nb::cast<ExecutableHandle&>(h).r);
+  return count_variants(all);
 }
 
 // Whether operand i matters beyond its shape.
@@ -333,6 +339,7 @@ void bind_graph(nb::module_& m) {
   m.def("executable", make_executable, nb::arg("traced"), nb::arg("graph"), nb::arg("outputs") = nb::tuple());
   m.def("add_branch", add_branch_from_python, nb::arg("executable"), nb::arg("recipe").none() = nb::none());
   m.def("forget_branches", forget_branches);
+  m.def("count_branches", count_branches, nb::arg("executables"));
   m.def("branch_like", branch_like, nb::arg("id"), nb::arg("operands"));
   bind_compiled(m);
 }

@@ -129,6 +129,9 @@
 ^taenite._core.add_branch$:
     def add_branch(executable: Executable, recipe: Callable[[list[Tensor]], Executable] | None = None) -> int: ...
 
+^taenite._core.count_branches$:
+    def count_branches(executables: list[Executable]) -> int: ...
+
 ^taenite._core.branch_like$:
     def branch_like(id: int, operands: list[Tensor]) -> Executable: ...
 
@@ -136,7 +139,7 @@
     def add(
         self,
         executable: Executable,
-        likes: list[Tensor],
+        types: Any,
         captured: list[Tensor],
         kind: int,
         unflatten: Callable[..., Any],
@@ -150,7 +153,7 @@
     def __init__(
         self,
         executable: Executable,
-        likes: list[Tensor],
+        types: Any,
         captured: list[Tensor],
         kind: int,
         unflatten: Callable[..., Any],

@@ -353,6 +353,7 @@ class Executable:
 def executable(traced: object, graph: object, outputs: object = ()) -> Executable: ...
 def add_branch(executable: Executable, recipe: Callable[[list[Tensor]], Executable] | None = None) -> int: ...
 def forget_branches() -> None: ...
+def count_branches(executables: list[Executable]) -> int: ...
 def branch_like(id: int, operands: list[Tensor]) -> Executable: ...
 
 class Variants:
@@ -360,7 +361,7 @@ class Variants:
     def add(
         self,
         executable: Executable,
-        likes: list[Tensor],
+        types: Any,
         captured: list[Tensor],
         kind: int,
         unflatten: Callable[..., Any],
@@ -382,7 +383,7 @@ class PreparedBase:
     def __init__(
         self,
         executable: Executable,
-        likes: list[Tensor],
+        types: Any,
         captured: list[Tensor],
         kind: int,
         unflatten: Callable[..., Any],

@@ -1,6 +1,9 @@
 """What a compiled function promises: one trace for all sizes, eager numbers, errors with their line."""
 
+import functools
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -70,7 +73,7 @@ def test_at_most_eight_programs_are_kept():
     program = tn.compile(lambda x: x * len(range(x.shape[0])))
     for n in range(1, 12):
         equal(program(tn.ones(n)), np.full(n, float(n)))
-    assert program.stats == (8, 11, 11)
+    assert program.stats == (8, 11, 11, 0)
     program.clear()
     assert program.stats.programs == 0
     equal(program(tn.ones(2)), [2.0, 2.0])
@@ -252,6 +255,70 @@ def test_programs_pickle():
     again = pickle.loads(pickle.dumps(program))
     assert again is not program and str(again) == str(program)
     equal(again.executable([a, b])[0], program.executable([a, b])[0])
+
+
+@tn.compile
+def decorated(x, y):
+    return {"product": x * y, "sum": x + y}
+
+
+def power(x, k):
+    return x**k
+
+
+def scaled(w, x):
+    return (w * x).sum()
+
+
+def test_compiled_functions_pickle_by_reference():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    x = random(3)
+    static = pickle.loads(pickle.dumps(tn.compile(power, static_argnames="k")))
+    equal(static(x, 2), x * x)
+    partial = pickle.loads(pickle.dumps(tn.compile(functools.partial(scaled, x))))
+    equal(partial(x), (x * x).sum())
+    for f in (lambda x: x, functools.partial(lambda w, x: w * x, x)):
+        with pytest.raises((pickle.PicklingError, AttributeError), match="<lambda>"):
+            pickle.dumps(tn.compile(f))
+
+
+def test_prepared_calls_pickle():
+    x, w = random(3), random(3)
+    named = tn.compile(lambda x, k: (w * x) ** k, static_argnames="k").prepare(x, k=2)
+    tree = tn.compile(lambda d: d["a"] - d["b"]).prepare({"a": x, "b": w})
+    plain = tn.compile(lambda x: tn.exp(x).sum()).prepare(x)
+    again = pickle.loads(pickle.dumps([named, tree, plain]))
+    equal(again[0](x, k=2), named(x, k=2))
+    equal(again[1]({"a": w, "b": x}), w - x)
+    equal(again[2](w), plain(w))
+    with pytest.raises(TypeError, match="what the call was prepared for"):
+        again[0](x, k=3)
+    with pytest.raises(ValueError, match=r"operand 0 must be of float64 and shape \(3,\)"):
+        again[2](random(4))
+
+
+def test_pickles_run_in_another_process(tmp_path):
+    (tmp_path / "functions.py").write_text(
+        "import taenite as tn\n@tn.compile\ndef f(x, y):\n    return x @ y, x.sum()\n"
+        "def g(x):\n    return x.T\n"
+    )
+    path, x, y = tmp_path / "calls", random(3, 4), random(4, 2)
+    write = f"""
+import pickle, functions, taenite as tn
+x, y = pickle.load(open({str(path)!r}, "rb"))
+calls = (functions.f, tn.compile(functions.g), functions.f.prepare(x, y))
+pickle.dump((x, y, functions.f(x, y), calls), open({str(path)!r}, "wb"))
+"""
+    read = f"""
+import pickle
+x, y, want, (f, g, prepared) = pickle.load(open({str(path)!r}, "rb"))
+for got in (f(x, y), prepared(x, y)):
+    assert [t.tolist() for t in got] == [t.tolist() for t in want]
+assert g(x).tolist() == x.T.tolist() and f.stats.traces == 1
+"""
+    path.write_bytes(pickle.dumps((x, y)))
+    for script in (write, read):
+        subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
 
 
 def test_observers_see_instructions():

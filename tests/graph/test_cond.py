@@ -1,5 +1,6 @@
 """What `cond` promises: one side runs, forward and backward, at every order; the other leaves no trace."""
 
+import itertools
 import pickle
 import re
 import subprocess
@@ -183,6 +184,31 @@ def test_a_rule_makes_another_pullback_where_the_first_does_not_serve():
         a = random(*shape)
         close(tn.grad(program)(a, p), tn.grad(f)(a, p), 1e-11)
         close(tn.compile(tn.grad(f))(a, p), tn.grad(f)(a, p), 1e-11)
+
+
+def test_at_most_eight_variants_of_a_branch_are_kept():
+    """Sixteen derivatives, for four matrices that are wide or tall; those that made room are made again."""
+
+    def f(p, *matrices):
+        return tn.cond(p, lambda: sum(tn.linalg.svdvals(a).sum() for a in matrices), lambda: 0.0)
+
+    program, p = tn.compile(tn.grad(f, (1, 2, 3, 4))), tn.asarray(True)
+    for _ in range(2):
+        for shapes in itertools.product([(3, 2), (2, 3)], repeat=4):
+            matrices = [random(*shape) for shape in shapes]
+            close(program(p, *matrices), tn.grad(f, (1, 2, 3, 4))(p, *matrices), 1e-11)
+    assert program.stats.traces == 1 and program.stats.branches == 8 + 1
+
+
+def test_a_size_may_be_returned():
+    @tn.compile
+    def rows(x):
+        return tn.cond(x.sum() > 0, lambda: (x.shape[0], x.sum()), lambda: (2 * x.shape[0], 0.0))
+
+    for n in SIZES:
+        assert [y.item() for y in rows(tn.ones(n))] == [n, n]
+        assert [y.item() for y in rows(-tn.ones(n))] == [2 * n, 0]
+    assert rows.stats.traces == 1
 
 
 def test_vjp_inside_of_a_program():
@@ -488,7 +514,7 @@ def test_traced_pred_of_several_elements():
 
 def test_too_many_operands():
     program = tn.compile(lambda *xs: tn.cond(xs[0] > 0, lambda: sum(xs), lambda: xs[0]))
-    with pytest.raises(NotImplementedError, match="at most 31 operands"):
+    with pytest.raises(ValueError, match="cotangents must be at most 31, got 32; stack"):
         program(*[tn.asarray(1.0)] * 32)
 
 

@@ -24,7 +24,7 @@ from taenite.graph import derive
 from taenite.graph.ir import Graph, Type
 from taenite.graph.passes import FOR_CALLERS, optimize
 from taenite.graph.show import show_type
-from taenite.graph.trace import tracing
+from taenite.graph.trace import as_output, tracing
 from taenite.ops.convert import asarray
 from taenite.ops.creation import zeros_like
 from taenite.primitive import Decomposition, ErrorInput
@@ -119,14 +119,8 @@ def _side(f: Callable[..., Any], name: str, tensors: list[Tensor], arguments: Ca
     with tracing(tensors) as tracer:
         result = f(*arguments(tracer.inputs))
         outputs, structure = flatten(result)
-        graph = tracer.graph([_as_output(y, name) for y in outputs])
+        graph = tracer.graph([as_output(y, f"cond: {name}") for y in outputs])
     return _Side(name, graph, structure, paths(result))
-
-
-def _as_output(y: Any, name: str) -> Tensor:
-    if not isinstance(y, Tensor | numpy.ndarray | numpy.generic | int | float | complex):
-        raise TypeError(f"cond: {name} must return tensors, got {type(y).__name__}.")
-    return asarray(y)
 
 
 def _require_alike(yes: _Side, no: _Side) -> None:
@@ -166,8 +160,8 @@ def _closed_over(graph: Graph) -> list[Tensor]:
 
 def _require_few(n: int) -> None:
     if n > MOST_OPERANDS:
-        raise NotImplementedError(
-            f"cond: takes at most {MOST_OPERANDS} operands, closed-over values and cotangents, got {n}; "
+        raise ValueError(
+            f"cond: operands, closed-over values and cotangents must be at most {MOST_OPERANDS}, got {n}; "
             "stack some of them."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -10,6 +10,7 @@ from typing import Any
 
 from taenite import _core
 from taenite._core import Tensor
+from taenite.graph.arguments import Arguments, Key, Parameters
 from taenite.graph.ir import Graph
 from taenite.graph.show import show
 from taenite.ops.exchange import overlap
@@ -40,10 +41,6 @@ class Program:
         """The native program."""
         traced = self.traced if self.native_trace is None else self.native_trace
         return _core.executable(traced, self.graph, self.traced.outputs)
-
-    def make_ready(self) -> None:
-        """Make the native program now, with what the function closed over as it is."""
-        _ = self.executable
 
     @cached_property
     def kind(self) -> int:
@@ -84,42 +81,46 @@ class PreparedCall(_core.PreparedBase):
     """
 
     def __init__(
-        self,
-        program: Program,
-        operands: Sequence[Tensor],
-        captured: Sequence[Tensor],
-        take_apart: Callable[..., list[Tensor]],
-        positional: bool,
+        self, program: Program, captured: Sequence[Tensor], parameters: Parameters, key: Key, positional: bool
     ) -> None:
-        likes = [x.detach() for x in operands]
+        types = program.traced.types[: len(key.places)]
         super().__init__(
-            program.executable, likes, list(captured), program.kind, program.unflatten, positional
+            program.executable, types, list(captured), program.kind, program.unflatten, positional
         )
         self.program = program
-        self._likes, self._captured, self._take_apart = likes, list(captured), take_apart
+        self._types, self._captured = types, list(captured)
+        self._parameters, self._key, self._positional = parameters, key, positional
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PreparedCall, (
+            self.program, self._captured, self._parameters, self._key, self._positional
+        )  # fmt: skip
 
     def _general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What native code does not answer alone: trees, ``into``, and errors."""
         into = kwargs.pop("into", None)
-        operands = self._take_apart(*args, **kwargs)
-        self._check(operands)
+        taken = self._parameters.take_apart(args, kwargs)
+        self._check(taken)
         if not self.program.executable.is_current:
             raise RuntimeError(
                 f"{self.program.name}: a tensor that the function closed over was modified in place since it "
                 "was traced; prepare another call."
             )
-        outputs = self.program.executable([*operands, *self._captured])
+        outputs = self.program.executable([*taken.operands, *self._captured])
         if into is None:
             return self.program.unflatten(outputs)
         return self._write(outputs, into)
 
-    def _check(self, operands: Sequence[Tensor]) -> None:
-        if len(operands) != len(self._likes):
-            raise TypeError(f"{self.program.name}: takes {len(self._likes)} tensors, got {len(operands)}.")
-        for i, (given, like) in enumerate(zip(operands, self._likes, strict=True)):
-            if given.dtype is not like.dtype or given.shape != like.shape:
+    def _check(self, taken: Arguments) -> None:
+        if taken.key != self._key:
+            raise TypeError(
+                f"{self.program.name}: the structure of the arguments, and those that are no tensors, must "
+                "be what the call was prepared for; prepare another call."
+            )
+        for i, (given, wanted) in enumerate(zip(taken.operands, self._types, strict=True)):
+            if given.dtype is not wanted.dtype or given.shape != wanted.shape:
                 raise ValueError(
-                    f"{self.program.name}: operand {i} must be of {like.dtype} and shape {like.shape}, "
+                    f"{self.program.name}: operand {i} must be of {wanted.dtype} and shape {wanted.shape}, "
                     f"got {given.dtype} and {given.shape}; prepare another call for it."
                 )
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+import numpy
 
 from taenite import _core
 from taenite._core import Tensor
+from taenite.dtypes import int64
 from taenite.graph.ir import ABSENT, Graph, Guard, Instruction, SizeExpr, Type
+from taenite.ops.convert import asarray
+from taenite.ops.creation import size_tensor
 
 
 class Tracer:
@@ -50,3 +56,13 @@ def trace(f: Callable[..., Sequence[Tensor | None]], likes: Sequence[Tensor]) ->
     """The graph of a function that takes tensors and returns a sequence of them."""
     with tracing(likes) as tracer:
         return tracer.graph(f(*tracer.inputs))
+
+
+def as_output(y: Any, who: str) -> Tensor:
+    """What a traced function returned, as a tensor."""
+    if isinstance(y, _core.Size):
+        size: Any = y
+        return size_tensor(size, dtype=int64)
+    if not isinstance(y, Tensor | numpy.ndarray | numpy.generic | int | float | complex):
+        raise TypeError(f"{who} must return tensors, got {type(y).__name__}.")
+    return asarray(y)
