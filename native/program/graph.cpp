@@ -96,14 +96,13 @@ int Graph::size_id(Size s) {
 
 // A size of a graph around this one, in terms of values that this one closes over.
 int Graph::adopt(const Graph& outer, int expr) {
-  SizeExpr e = outer.sizes[expr];
-  if (e.op == SizeExpr::Op::Input) e = {SizeExpr::Op::Const, outer.size_hints[expr]};
-  if (e.op == SizeExpr::Op::Dim) e.a = register_of(outer.value(static_cast<int>(e.a)));
-  if (e.op >= SizeExpr::Op::Add) {
-    e.a = adopt(outer, static_cast<int>(e.a));
-    e.b = adopt(outer, static_cast<int>(e.b));
-  }
-  return size(e, outer.size_hints[expr]).expr;
+  SizeValues adopted(outer.sizes, [&](int leaf) -> Size {
+    SizeExpr e = outer.sizes[leaf];
+    if (e.op != SizeExpr::Op::Dim) return {outer.size_hints[leaf]};
+    e.a = register_of(outer.value(static_cast<int>(e.a)));
+    return size(e, outer.size_hints[leaf]);
+  });
+  return size_id(adopted(expr));
 }
 
 Graph* inner(Graph* a, Graph* b) {
@@ -166,15 +165,24 @@ Size combine(SizeExpr::Op op, Size a, Size b) {
   return g->size({op, g->size_id(a), g->size_id(b)}, hint);
 }
 
+bool holds(Guard::Relation relation, int64_t a, int64_t b) {
+  switch (relation) {
+    case Guard::Relation::Eq:
+      return a == b;
+    case Guard::Relation::Lt:
+      return a < b;
+    default:
+      return a <= b;
+  }
+}
+
 bool compare(Guard::Relation r, Size a, Size b) {
-  bool holds = r == Guard::Relation::Eq   ? a.value == b.value
-               : r == Guard::Relation::Lt ? a.value < b.value
-                                          : a.value <= b.value;
+  const bool now = holds(r, a.value, b.value);
   Graph* g = inner(a.graph, b.graph);
-  if (!g) return holds;
+  if (!g) return now;
   int lhs = g->size_id(a), rhs = g->size_id(b);
-  if (lhs != rhs) g->guards.push_back({r, lhs, rhs, holds});
-  return holds;
+  if (lhs != rhs) g->guards.push_back({r, lhs, rhs, now});
+  return now;
 }
 
 namespace {

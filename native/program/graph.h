@@ -1,6 +1,8 @@
 // Graph: what a trace writes. Instructions in single assignment over registers, a table of sizes, guards.
 #pragma once
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -14,6 +16,7 @@ struct SizeExpr {
   Op op;
   int64_t a = 0;  // Const: the number. Input: which. Dim: the register. Else: an expression
   int64_t b = 0;  // Dim: the axis. Else: an expression
+  bool computed() const { return op >= Op::Add; }
   friend bool operator==(const SizeExpr&, const SizeExpr&) = default;
 };
 
@@ -24,6 +27,7 @@ struct Guard {
   int lhs, rhs;  // size expressions
   bool holds;
 };
+bool holds(Guard::Relation relation, int64_t a, int64_t b);
 
 struct Instruction {
   const Primitive* primitive;
@@ -94,6 +98,44 @@ class LineScope {
 Size combine(SizeExpr::Op op, Size a, Size b);
 bool compare(Guard::Relation r, Size a, Size b);
 int64_t evaluate(SizeExpr::Op op, int64_t a, int64_t b);
+inline int64_t combine(SizeExpr::Op op, int64_t a, int64_t b) { return evaluate(op, a, b); }
+
+// The values of expressions in a table, numbers or sizes of a trace, from those that are not computed. What
+// is computed of computed ones is kept: a chain of doubled sizes has one value for each link, and a tree of
+// 2^k.
+template <class Leaf>
+class SizeValues {
+ public:
+  using N = std::invoke_result_t<Leaf, int>;
+
+  SizeValues(const std::vector<SizeExpr>& table, Leaf leaf) : table_(table), leaf_(std::move(leaf)) {}
+  N operator()(int expr) {
+    const SizeExpr& e = table_[expr];
+    if (!e.computed()) return leaf_(expr);
+    const int a = static_cast<int>(e.a), b = static_cast<int>(e.b);
+    if (!table_[a].computed() && !table_[b].computed()) return combine(e.op, leaf_(a), leaf_(b));
+    if (known_.empty()) known_.resize(table_.size());
+    if (!known_[expr]) known_[expr] = combine(e.op, (*this)(a), (*this)(b));
+    return *known_[expr];
+  }
+
+ private:
+  const std::vector<SizeExpr>& table_;
+  Leaf leaf_;
+  std::vector<std::optional<N>> known_;
+};
+
+// Visits what an expression is computed from. Each expression is visited once for each stamp, which `seen`
+// has where it was.
+template <class Visit>
+void visit_leaves(const std::vector<SizeExpr>& table, int expr, std::vector<int>& seen, int stamp,
+                  const Visit& visit) {
+  if (std::exchange(seen[expr], stamp) == stamp) return;
+  const SizeExpr& e = table[expr];
+  if (!e.computed()) return visit(e);
+  visit_leaves(table, static_cast<int>(e.a), seen, stamp, visit);
+  visit_leaves(table, static_cast<int>(e.b), seen, stamp, visit);
+}
 
 // One instruction per line, with sizes and constants.
 std::string show(const Graph& g, std::span<const int> outputs);

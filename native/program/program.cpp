@@ -21,28 +21,16 @@ Program::Program(const Graph& g, std::vector<int> outputs, bool listed)
   find_groups(g);
 }
 
-void Program::mark_sizes(int expr, std::vector<Use>& use) {
-  const SizeExpr& e = sizes_[expr];
-  switch (e.op) {
-    case SizeExpr::Op::Const:
-      return;
-    case SizeExpr::Op::Input:
-      size_used_[e.a] = true;
-      return;
-    case SizeExpr::Op::Dim:
-      use[e.a] = std::max(use[e.a], Use::Shape);
-      return;
-    default:
-      mark_sizes(static_cast<int>(e.a), use);
-      mark_sizes(static_cast<int>(e.b), use);
-  }
-}
-
 // Backwards: who is used, and how; instructions that nobody needs are dropped.
 void Program::analyse(const Graph& g) {
   std::vector<Use> use(n_registers_, Use::None);
   for (int r : outputs_)
     if (r >= 0) use[r] = Use::Value;
+  std::vector<int> seen(sizes_.size());
+  auto mark = [&](const SizeExpr& e) {
+    if (e.op == SizeExpr::Op::Input) size_used_[e.a] = true;
+    if (e.op == SizeExpr::Op::Dim) use[e.a] = std::max(use[e.a], Use::Shape);
+  };
   for (auto it = g.instructions.rbegin(); it != g.instructions.rend(); ++it) {
     const Primitive& p = *it->primitive;
     uint32_t mask = 0;
@@ -58,7 +46,7 @@ void Program::analyse(const Graph& g) {
       Use& u = use[it->in[i]];
       u = std::max(u, by_shape ? Use::Shape : Use::Value);
     }
-    for (int s : it->sizes) mark_sizes(s, use);
+    for (int s : it->sizes) visit_leaves(sizes_, s, seen, 1, mark);
     steps_.push_back(
         {&p, it->attrs, it->in, it->sizes, {}, it->out, mask & it->mask, shape_only, it->source});
   }
@@ -74,17 +62,13 @@ void Program::analyse(const Graph& g) {
 void Program::find_last_uses() {
   std::vector<int> last(n_registers_, -1);
   std::vector<int> made(n_registers_, -1);
-  auto touch_sizes = [&](auto& self, int expr, int step) -> void {
-    const SizeExpr& e = sizes_[expr];
-    if (e.op == SizeExpr::Op::Dim) last[e.a] = step;
-    if (e.op >= SizeExpr::Op::Add) {
-      self(self, static_cast<int>(e.a), step);
-      self(self, static_cast<int>(e.b), step);
-    }
-  };
+  std::vector<int> seen(sizes_.size(), -1);
   for (int s = 0; s < static_cast<int>(steps_.size()); ++s) {
     for (int r : steps_[s].in) last[r] = s;
-    for (int e : steps_[s].sizes) touch_sizes(touch_sizes, e, s);
+    auto touch = [&](const SizeExpr& e) {
+      if (e.op == SizeExpr::Op::Dim) last[e.a] = s;
+    };
+    for (int e : steps_[s].sizes) visit_leaves(sizes_, e, seen, s, touch);
     for (int j = 0; j < steps_[s].primitive->n_out; ++j) made[steps_[s].out + j] = s;
   }
   for (int r : outputs_)
@@ -118,24 +102,16 @@ namespace {
 
 int64_t dim(const Tensor& t, int axis, int64_t*) { return t.shape()[axis]; }
 Size dim(const Value& v, int axis, Size*) { return size_of(v, axis); }
-int64_t arithmetic(SizeExpr::Op op, int64_t a, int64_t b) { return evaluate(op, a, b); }
-Size arithmetic(SizeExpr::Op op, Size a, Size b) { return combine(op, a, b); }
 
-template <class N, class T>
-N size_value(const std::vector<SizeExpr>& table, int expr, const T* const* registers,
-             std::span<const N> inputs) {
-  const SizeExpr& e = table[expr];
-  switch (e.op) {
-    case SizeExpr::Op::Const:
-      return N{e.a};
-    case SizeExpr::Op::Input:
-      return inputs[e.a];
-    case SizeExpr::Op::Dim:
-      return dim(*registers[e.a], static_cast<int>(e.b), static_cast<N*>(nullptr));
-    default:
-      return arithmetic(e.op, size_value<N>(table, static_cast<int>(e.a), registers, inputs),
-                        size_value<N>(table, static_cast<int>(e.b), registers, inputs));
-  }
+// The sizes of one run. `registers` gives a pointer to each.
+template <class N, class Registers>
+auto sizes_of_run(const std::vector<SizeExpr>& table, std::span<const N> inputs, Registers registers) {
+  return SizeValues(table, [&table, inputs, registers](int expr) -> N {
+    const SizeExpr& e = table[expr];
+    if (e.op == SizeExpr::Op::Const) return N{e.a};
+    if (e.op == SizeExpr::Op::Input) return inputs[e.a];
+    return dim(*registers(static_cast<int>(e.a)), static_cast<int>(e.b), static_cast<N*>(nullptr));
+  });
 }
 
 void infer_step(const Step& s, std::span<const Tensor* const> in, std::span<const int64_t> sizes,
@@ -153,8 +129,9 @@ void execute(const Step& s, std::span<const Tensor* const> in, std::span<const i
   s.primitive->kernel(Call{in, *s.attrs, sizes, s.mask}, out);
 }
 
-bool in_a_graph(std::span<const Value* const> in) {
-  return std::any_of(in.begin(), in.end(), [](const Value* v) { return graph_under(*v) != nullptr; });
+bool in_a_graph(std::span<const Value* const> in, std::span<const Size> sizes) {
+  return std::any_of(in.begin(), in.end(), [](const Value* v) { return graph_under(*v) != nullptr; }) ||
+         std::any_of(sizes.begin(), sizes.end(), [](const Size& n) { return n.graph != nullptr; });
 }
 
 void infer_step(const Step& s, std::span<const Value* const> in, std::span<const Size> sizes, Value* out) {
@@ -168,7 +145,7 @@ void infer_step(const Step& s, std::span<const Value* const> in, std::span<const
 }
 
 void execute(const Step& s, std::span<const Value* const> in, std::span<const Size> sizes, Value* out) {
-  if (s.shape_only && !in_a_graph(in)) return infer_step(s, in, sizes, out);
+  if (s.shape_only && !in_a_graph(in, sizes)) return infer_step(s, in, sizes, out);
   bind(*s.primitive, in, *s.attrs, sizes, s.mask, out);
 }
 
@@ -190,6 +167,7 @@ struct Program::Frame {
   }
 
   void run(const Program& p, std::span<const N> size_inputs, T* out) {
+    auto size_of = sizes_of_run(p.sizes_, size_inputs, [this](int r) { return at[r]; });
     for (size_t k = 0; k < p.steps_.size();) {
       if (p.groups_[k] && run_group(p, *p.groups_[k], &p.steps_[k], out)) {
         k += p.groups_[k]->n_steps();
@@ -197,9 +175,9 @@ struct Program::Frame {
       }
       const Step& s = p.steps_[k++];
       if (s.source < 0) {
-        step(p, s, size_inputs, out);
+        step(s, size_of, out);
       } else {
-        located_step(p, s, size_inputs, out);
+        located_step(p, s, size_of, out);
       }
     }
     give(p, out);
@@ -207,11 +185,12 @@ struct Program::Frame {
 
   T* home_of(const Step& s, T* out) { return s.home >= 0 ? made.begin() + s.home : out + ~s.home; }
 
-  void step(const Program& p, const Step& s, std::span<const N> size_inputs, T* out) {
+  template <class SizeOf>
+  void step(const Step& s, SizeOf& size_of, T* out) {
     SmallVector<const T*, 8> in;
     for (int r : s.in) in.push_back(at[r]);
     SmallVector<N, 8> sizes;
-    for (int e : s.sizes) sizes.push_back(size_value<N>(p.sizes_, e, at.begin(), size_inputs));
+    for (int e : s.sizes) sizes.push_back(size_of(e));
     T* home = home_of(s, out);
     execute(s, in, sizes, home);
     for (int j = 0; j < s.primitive->n_out; ++j) at[s.out + j] = home + j;
@@ -219,12 +198,13 @@ struct Program::Frame {
   }
 
   // With the user's line, for errors, warnings and observers.
-  void located_step(const Program& p, const Step& s, std::span<const N> size_inputs, T* out) {
+  template <class SizeOf>
+  void located_step(const Program& p, const Step& s, SizeOf& size_of, T* out) {
     const std::string& line = p.sources_[s.source];
     progress::Instruction running(s.primitive->name, line);
     LineScope inlined(&line);
     try {
-      step(p, s, size_inputs, out);
+      step(s, size_of, out);
     } catch (const Error& e) {
       if (s.primitive == &cond_primitive()) throw;  // its branch knows the line
       throw Error(e.kind, text(e.what(), " (In a compiled function, at ", line, ".)"));
@@ -285,10 +265,9 @@ void Program::run(const Value* const* inputs, std::span<const Size> sizes, Value
 
 std::vector<Size> Program::step_sizes(const Step& s, std::span<const Value> registers,
                                       std::span<const Size> sizes) const {
-  std::vector<const Value*> at;
-  for (const Value& v : registers) at.push_back(&v);
+  auto size_of = sizes_of_run(sizes_, sizes, [registers](int r) { return &registers[r]; });
   std::vector<Size> out;
-  for (int e : s.sizes) out.push_back(size_value<Size>(sizes_, e, at.data(), sizes));
+  for (int e : s.sizes) out.push_back(size_of(e));
   return out;
 }
 

@@ -49,7 +49,6 @@ class Program {
  private:
   template <class T, class N>
   struct Frame;
-  void mark_sizes(int expr, std::vector<Use>& use);
   void analyse(const Graph& g);
   void find_last_uses();
   void find_homes();

@@ -8,15 +8,29 @@ namespace {
 constexpr size_t kMaxKnown = 4096;  // shapes remembered
 
 class Replay {
+  // A size that is not computed from others.
+  struct Leaf {
+    const Graph& g;
+    const std::vector<Meta>& at;
+    int64_t operator()(int expr) const {
+      const SizeExpr& e = g.sizes[expr];
+      if (e.op == SizeExpr::Op::Input) fail(ErrorKind::Runtime, "a traced function has no size inputs.");
+      return e.op == SizeExpr::Op::Const ? e.a : at[e.a].shape[static_cast<int>(e.b)];
+    }
+  };
+
  public:
-  Replay(const Graph& g, std::vector<Meta>& registers) : g_(g), at_(registers), tensors_(registers.size()) {}
+  Replay(const Graph& g, std::vector<Meta>& registers)
+      : g_(g), at_(registers), tensors_(registers.size()), size_(g.sizes, Leaf{g, registers}) {}
 
   bool run() {
     for (int r = 0; r < g_.n_inputs; ++r) refresh(r);
     for (const auto& [reg, value] : g_.constants) refresh(reg);
     for (const Instruction& i : g_.instructions)
       if (!infer(i)) return false;
-    return std::all_of(g_.guards.begin(), g_.guards.end(), [this](const Guard& g) { return holds(g); });
+    return std::all_of(g_.guards.begin(), g_.guards.end(), [this](const Guard& g) {
+      return holds(g.relation, size_(g.lhs), size_(g.rhs)) == g.holds;
+    });
   }
 
  private:
@@ -30,7 +44,7 @@ class Replay {
     SmallVector<const Tensor*, 8> in;
     for (int r : i.in) in.push_back(&tensors_[r]);
     SmallVector<int64_t, 8> sizes;
-    for (int s : i.sizes) sizes.push_back(size(s));
+    for (int s : i.sizes) sizes.push_back(size_(s));
     Meta outs[kMaxOutputs];
     i.primitive->infer(Call{in, *i.attrs, sizes, i.mask}, outs);
     for (int j = 0; j < i.primitive->n_out; ++j) {
@@ -54,31 +68,10 @@ class Replay {
     return true;
   }
 
-  bool holds(const Guard& c) const {
-    int64_t a = size(c.lhs), b = size(c.rhs);
-    bool now = c.relation == Guard::Relation::Eq   ? a == b
-               : c.relation == Guard::Relation::Lt ? a < b
-                                                   : a <= b;
-    return now == c.holds;
-  }
-
-  int64_t size(int expr) const {
-    const SizeExpr& e = g_.sizes[expr];
-    switch (e.op) {
-      case SizeExpr::Op::Const:
-        return e.a;
-      case SizeExpr::Op::Dim:
-        return at_[e.a].shape[static_cast<int>(e.b)];
-      case SizeExpr::Op::Input:
-        fail(ErrorKind::Runtime, "a traced function has no size inputs.");
-      default:
-        return evaluate(e.op, size(static_cast<int>(e.a)), size(static_cast<int>(e.b)));
-    }
-  }
-
   const Graph& g_;
   std::vector<Meta>& at_;
   std::vector<Tensor> tensors_;
+  SizeValues<Leaf> size_;
 };
 
 }  // namespace

@@ -300,44 +300,23 @@ const Program& Rule::jvp() const {
 
 bool Rule::admits(std::span<const Tensor* const> in, std::span<const int64_t> sizes) const {
   if (sizes.size() != sizes_.size()) return false;  // the rank of an output
-  auto value = [&](auto& self, int expr) -> int64_t {
+  SizeValues value(guard_sizes_, [&](int expr) -> int64_t {
     const SizeExpr& e = guard_sizes_[expr];
-    switch (e.op) {
-      case SizeExpr::Op::Const:
-        return e.a;
-      case SizeExpr::Op::Input:
-        return sizes[e.a];
-      case SizeExpr::Op::Dim:
-        return in[e.a]->shape()[static_cast<int>(e.b)];
-      default:
-        return evaluate(e.op, self(self, static_cast<int>(e.a)), self(self, static_cast<int>(e.b)));
-    }
-  };
-  for (const Guard& g : guards_) {
-    int64_t a = value(value, g.lhs), b = value(value, g.rhs);
-    bool holds = g.relation == Guard::Relation::Eq   ? a == b
-                 : g.relation == Guard::Relation::Lt ? a < b
-                                                     : a <= b;
-    if (holds != g.holds) return false;
-  }
-  return true;
+    if (e.op == SizeExpr::Op::Const) return e.a;
+    return e.op == SizeExpr::Op::Input ? sizes[e.a] : in[e.a]->shape()[static_cast<int>(e.b)];
+  });
+  return std::all_of(guards_.begin(), guards_.end(), [&](const Guard& g) {
+    return holds(g.relation, value(g.lhs), value(g.rhs)) == g.holds;
+  });
 }
 
 void Rule::guard(std::span<const Value* const> in, std::span<const Size> sizes) const {
-  auto value = [&](auto& self, int expr) -> Size {
+  SizeValues value(guard_sizes_, [&](int expr) -> Size {
     const SizeExpr& e = guard_sizes_[expr];
-    switch (e.op) {
-      case SizeExpr::Op::Const:
-        return {e.a};
-      case SizeExpr::Op::Input:
-        return sizes[e.a];
-      case SizeExpr::Op::Dim:
-        return size_of(*in[e.a], static_cast<int>(e.b));
-      default:
-        return combine(e.op, self(self, static_cast<int>(e.a)), self(self, static_cast<int>(e.b)));
-    }
-  };
-  for (const Guard& g : guards_) compare(g.relation, value(value, g.lhs), value(value, g.rhs));
+    if (e.op == SizeExpr::Op::Const) return {e.a};
+    return e.op == SizeExpr::Op::Input ? sizes[e.a] : size_of(*in[e.a], static_cast<int>(e.b));
+  });
+  for (const Guard& g : guards_) compare(g.relation, value(g.lhs), value(g.rhs));
 }
 
 const Rule& find_rule(const Primitive& p, std::span<const Tensor* const> in, const Attrs& attrs,

@@ -311,3 +311,23 @@ def test_empty_sizes_and_every_order():
     for n in (3, 0, 1, 2):
         x = random(n)
         agree(*(tn.grad(lambda a, g=g: (tn.grad(g)(a) ** 2).sum()) for g in (f, program)), x)
+
+
+def test_a_long_chain_of_doubled_sizes():
+    """Each link names the one before twice: as a tree it would have 2^40 leaves."""
+
+    def f(x):
+        n = x.shape[0]
+        for _ in range(40):
+            n = n + n
+        n = n // 2**40
+        return tn.cond(x.sum() > 0, lambda: (tn.broadcast_to(x, (n, n)) * x).sum(), lambda: x[:n].sum())
+
+    program, gradient = tn.compile(f), tn.compile(tn.grad(f))
+    for k in (2, 3, 5):
+        x = tn.ones(k)
+        assert program(x).item() == k * k and program(-x).item() == -k
+        for g in (gradient(x), tn.grad(program)(x), tn.jvp(gradient, (x,), (x,))[1]):
+            assert g.tolist() == [2.0 * k] * k
+    assert program.stats.traces == gradient.stats.traces == 1
+    assert len(str(program.programs[0])) < 20_000

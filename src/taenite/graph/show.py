@@ -18,6 +18,7 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
 _RELATION = {("eq", True): "==", ("lt", True): "<", ("le", True): "<=",
              ("eq", False): "!=", ("lt", False): ">=", ("le", False): ">"}  # fmt: skip
 _ITEMS_SHOWN = 4
+_DEEPEST = 6  # nested parts of a size
 
 
 def show(graph: Graph) -> str:
@@ -41,8 +42,8 @@ def show_type(type: Type) -> str:
     return f"{name}[{', '.join(map(str, type.shape))}]"
 
 
-def show_size(graph: Graph, size: int, inside: bool = False) -> str:
-    """The expression of a size, such as ``%0.shape[1]*2``."""
+def show_size(graph: Graph, size: int, depth: int = 0) -> str:
+    """The expression of a size, such as ``%0.shape[1]*2``; the innermost parts of a deep one are left out."""
     if not 0 <= size < len(graph.sizes):
         return f"size {size}?"
     e = graph.sizes[size]
@@ -52,8 +53,10 @@ def show_size(graph: Graph, size: int, inside: bool = False) -> str:
         return f"%{e.a}.shape[{e.b}]"
     if not (e.a < size and e.b < size):
         return f"{e.op}(size {e.a}, size {e.b})?"
-    text = f"{show_size(graph, e.a, True)}{_INFIX.get(e.op, e.op)}{show_size(graph, e.b, True)}"
-    return f"({text})" if inside else text
+    if depth == _DEEPEST:
+        return "(...)"
+    text = f"{show_size(graph, e.a, depth + 1)}{_INFIX.get(e.op, e.op)}{show_size(graph, e.b, depth + 1)}"
+    return f"({text})" if depth else text
 
 
 def show_guard(graph: Graph, guard: Guard) -> str:

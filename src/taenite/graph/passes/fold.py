@@ -17,7 +17,7 @@ from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import Graph, Instruction
 from taenite.graph.primitives import PRIMITIVES
-from taenite.graph.rewrite import exposed, has_effect, rebuild, resolve
+from taenite.graph.rewrite import dims_of_sizes, exposed, has_effect, rebuild, resolve
 
 _LARGEST = 1 << 20  # bytes of a folded result
 
@@ -37,6 +37,7 @@ class _Folding:
 
     def __init__(self, graph: Graph) -> None:
         self.types, self.sizes = graph.types, graph.sizes
+        self.dims = dims_of_sizes(graph)
         self.sized = {e.a for e in graph.sizes if e.op == "dim"}
         self.exposed = exposed(graph)
         self.constants = dict(graph.constants)
@@ -64,18 +65,12 @@ class _Folding:
         return (
             not has_effect(i)
             and i.primitive != "empty"
-            and all(map(self._is_known, i.sizes))
+            and all(self.constants.keys() >= self.dims[s] for s in i.sizes)
             and not any(_is_symbolic(self.constants[r]) for r in i.inputs)
             and sum(self.types[r].size * self.types[r].dtype.itemsize for r in demanded) <= _LARGEST
             and self.sized.isdisjoint(set(i.outputs).difference(demanded))
             and self.exposed.isdisjoint(demanded)
         )
-
-    def _is_known(self, size: int) -> bool:
-        e = self.sizes[size]
-        if e.op == "dim":
-            return e.a in self.constants
-        return e.op == "const" or (self._is_known(e.a) and self._is_known(e.b))
 
     # ---- operations that change nothing
 
