@@ -189,3 +189,38 @@ GIANT = 2**70
 def test_hostile_arguments(call, error, match):
     with pytest.raises(error, match=match):
         call()
+
+
+WHOLE = {
+    "axis of expand_dims": lambda k: tn.expand_dims(tn.ones((2, 2)), k),
+    "axis of sum": lambda k: tn.sum(tn.ones((2, 2)), axis=k),
+    "axes of sum": lambda k: tn.sum(tn.ones((2, 2)), axis=(k,)),
+    "axis of roll": lambda k: tn.roll(tn.ones((2, 2)), 1, axis=k),
+    "shift of roll": lambda k: tn.roll(tn.ones((2, 2)), k, axis=0),
+    "axes of tensordot": lambda k: tn.tensordot(tn.ones((2, 2)), tn.ones((2, 2)), axes=k),
+    "argnums": lambda k: tn.grad(lambda x, y: x * y, argnums=k)(2.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_integers_of_any_kind_are_integers(name):
+    for one in (np.int64(1), np.uint8(1)):
+        assert np.array_equal(np.asarray(WHOLE[name](one)), np.asarray(WHOLE[name](1)))
+    for other in (True, np.True_, 1.0, np.float64(1), "1"):
+        with pytest.raises(TypeError, match=r"must be (an integer|int)"):
+            WHOLE[name](other)
+
+
+def test_errors_name_the_function_that_was_called():
+    ones, b = tn.zeros((2, 2)), tn.ones(2)
+    calls = {
+        "solve": lambda: tn.linalg.solve(ones, b, assume_a="upper"),
+        "cho_solve": lambda: tn.linalg.cho_solve(ones, b),
+        "lu_solve": lambda: tn.linalg.lu_solve(tn.linalg.lu_factor(ones), b),
+        "lu": lambda: tn.linalg.lu(ones / ones),
+        "svdvals": lambda: tn.linalg.svdvals(ones / ones),
+        "eigvalsh": lambda: tn.linalg.eigvalsh(ones / ones),
+    }
+    for name, call in calls.items():
+        with pytest.raises(LinAlgError, match=rf"^linalg\.{name}: "):
+            call()

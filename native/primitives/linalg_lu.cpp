@@ -249,7 +249,8 @@ bool has_zero_pivot(const Tensor& lu) {
     const Matrices<T> from = matrices<T>(lu);
     Scratch memory(from.rows * from.cols * sizeof(T));
     for (int64_t i = 0; i < from.count(); ++i) {
-      const real_t<T> norm = copy_finite(from, i, memory.as<T>());
+      // Of L U: entries of L are at most 1.
+      const real_t<T> norm = copy_finite(from, i, memory.as<T>()) * real_t<T>(from.rows);
       if (zero_pivot(memory.as<T>(), from.rows, from.rows, norm) != 0) return true;
     }
     return false;

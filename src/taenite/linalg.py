@@ -19,13 +19,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
+import numpy
+
 from taenite._core import Tensor
 from taenite.dtypes import complex64, complex128, float32, float64
 from taenite.errors import LinAlgError
 from taenite.ops.contraction import matmul as matmul
 from taenite.ops.contraction import tensordot as tensordot
 from taenite.ops.contraction import vecdot as vecdot
-from taenite.ops.convert import asarray, promoted
+from taenite.ops.convert import asarray, inexact, promoted
 from taenite.ops.creation import eye
 from taenite.ops.linalg_decomp import eigh_, qr_, svd_
 from taenite.ops.linalg_lu import lu_factor_, permute_rows
@@ -35,26 +37,22 @@ from taenite.ops.parts import diagonal as diagonal
 from taenite.ops.parts import slice_axis, tril_, triu_
 from taenite.ops.shape import broadcast_shapes, broadcast_to
 from taenite.ops.shape import matrix_transpose as matrix_transpose
+from taenite.primitive import AnyRecord, Outputs
 
 # ---- arguments
 
 _INEXACT = frozenset((float32, float64, complex64, complex128))
 
 
-def _inexact(x: Any) -> Tensor:
-    a = asarray(x)
-    return a if a.dtype.kind in "fc" else a.astype(float64)
-
-
 def _matrices(x: Any, who: str) -> Tensor:
-    a = _inexact(x)
+    a = inexact(x)
     if a.ndim < 2:
         raise ValueError(f"linalg.{who}: a must have at least 2 axes, got shape {a.shape}.")
     return a
 
 
 def _square(x: Any, who: str, name: str = "a") -> Tensor:
-    a = _inexact(x)
+    a = inexact(x)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"linalg.{who}: {name} must be square in its last two axes, got shape {a.shape}.")
     return a
@@ -74,7 +72,7 @@ def _system(a: Any, b: Any, who: str, name: str = "a", left: bool = True) -> tup
     """Both in one dtype and with the same leading axes; b is a vector only if it has one axis."""
     if _is_ready(a, b, left):
         return a, b
-    a, b = promoted(_square(a, who, name), _inexact(b))
+    a, b = promoted(_square(a, who, name), inexact(b))
     trailing = min(b.ndim, 2)
     if trailing == 0 or b.shape[-trailing if left else -1] != a.shape[-1]:
         side = "rows" if left else "columns"
@@ -97,16 +95,30 @@ def _one_batch(a: Tensor, b: Tensor, leading: int, who: str) -> tuple[Tensor, Te
     return broadcast_to(a, (*batch, *a.shape[-2:])), broadcast_to(b, (*batch, *b.shape[leading:]))
 
 
-def _renamed(error: LinAlgError, primitive: str, who: str) -> LinAlgError:
-    """The error of a primitive under the name of the function that the user called."""
-    return LinAlgError(str(error).replace(f"linalg.{primitive}:", f"linalg.{who}:", 1))
+def _named(who: str, record: AnyRecord[Outputs], *operands: Tensor, **attrs: Any) -> Outputs:
+    """A call of a primitive whose errors have the name of the function that the user called."""
+    try:
+        return record(*operands, **attrs)
+    except LinAlgError as error:
+        raise LinAlgError(str(error).replace(f"linalg.{record.name}:", f"linalg.{who}:", 1)) from None
+
+
+def _triangle(
+    who: str, a: Tensor, b: Tensor, upper: bool, op: tuple[int, int] = (0, 0), unit: int = 0
+) -> Tensor:
+    """op(a)^-1 b by the triangle of a."""
+    transposed, conjugated = op
+    return _named(
+        who, solve_triangular_, a, b,
+        upper=int(upper), transposed=transposed, conjugated=conjugated, unit_diagonal=unit, left=1,
+    )  # fmt: skip
 
 
 _TRANS = {"N": (0, 0), "T": (1, 0), "C": (1, 1), 0: (0, 0), 1: (1, 0), 2: (1, 1)}
 
 
 def _flag(given: Any, who: str, name: str) -> int:
-    if not isinstance(given, bool | int):
+    if not isinstance(given, bool | numpy.bool_ | int):
         raise TypeError(f"linalg.{who}: {name} must be a bool, got {given!r}.")
     return int(bool(given))
 
@@ -135,7 +147,7 @@ def solve(a: Any, b: Any, /, *, assume_a: str = "gen") -> Tensor:
     if assume_a == "pos":
         return solve_pos(a, b, mask=1)[0]
     if assume_a in ("upper", "lower"):
-        return solve_triangular(a, b, upper=assume_a == "upper")
+        return _triangle("solve", a, b, assume_a == "upper")
     raise ValueError(f"linalg.solve: assume_a must be 'gen', 'pos', 'upper' or 'lower', got {assume_a!r}.")
 
 
@@ -281,9 +293,11 @@ def cho_solve(factor: Any, b: Any, /, *, upper: bool = False) -> Tensor:
     [1.0, 1.0]
     """
     factor, b = _system(factor, b, "cho_solve", "factor")
-    first, second = ("C", "N") if upper else ("N", "C")
-    y = solve_triangular(factor, b, upper=upper, trans=first)
-    return solve_triangular(factor, y, upper=upper, trans=second)
+    is_upper, ops = bool(_flag(upper, "cho_solve", "upper")), (_TRANS["N"], _TRANS["C"])
+    first, second = reversed(ops) if is_upper else ops
+    return _triangle(
+        "cho_solve", factor, _triangle("cho_solve", factor, b, is_upper, first), is_upper, second
+    )
 
 
 # ---- LU
@@ -337,20 +351,10 @@ def lu_solve(factors: tuple[Any, Any], b: Any, /, *, trans: str | int = "N") -> 
     pivots = asarray(factors[1])
     pivots = broadcast_to(pivots, (*lu.shape[:-2], pivots.shape[-1]))
     if not transposed:
-        y = _lu_triangle(lu, permute_rows(b, pivots, inverse=0), 0, (0, 0))
-        return _lu_triangle(lu, y, 1, (0, 0))
-    y = _lu_triangle(lu, b, 1, op)
-    return permute_rows(_lu_triangle(lu, y, 0, op), pivots, inverse=1)
-
-
-def _lu_triangle(lu: Tensor, b: Tensor, upper: int, op: tuple[int, int]) -> Tensor:
-    transposed, conjugated = op
-    try:
-        return solve_triangular_(
-            lu, b, upper=upper, transposed=transposed, conjugated=conjugated, unit_diagonal=1 - upper, left=1
-        )
-    except LinAlgError as error:
-        raise _renamed(error, "solve_triangular", "lu_solve") from None
+        y = _triangle("lu_solve", lu, permute_rows(b, pivots, inverse=0), False, unit=1)
+        return _triangle("lu_solve", lu, y, True)
+    y = _triangle("lu_solve", lu, b, True, op)
+    return permute_rows(_triangle("lu_solve", lu, y, False, op, unit=1), pivots, inverse=1)
 
 
 class LUResult(NamedTuple):
@@ -368,10 +372,7 @@ def lu(a: Any, /) -> LUResult:
     [[2.0, 2.0], [0.0, 1.0]]
     """
     a = _matrices(a, "lu")
-    try:
-        packed, pivots, _ = lu_factor_(a, raises=1, mask=0b11)
-    except LinAlgError as error:
-        raise _renamed(error, "lu_factor", "lu") from None
+    packed, pivots, _ = _named("lu", lu_factor_, a, raises=1, mask=0b11)
     m, n = a.shape[-2:]
     k = min(m, n)
     L = tril_(slice_axis(packed, a.ndim - 1, 0, k), k=-1) + eye(m, k, dtype=a.dtype)
@@ -442,10 +443,7 @@ def svdvals(a: Any, /) -> Tensor:
     >>> tn.linalg.svdvals([[0.0, 2.0], [1.0, 0.0]]).tolist()
     [2.0, 1.0]
     """
-    try:
-        return svd_(_matrices(a, "svdvals"), full=0, mask=0b010)[1]
-    except LinAlgError as error:
-        raise _renamed(error, "svd", "svdvals") from None
+    return _named("svdvals", svd_, _matrices(a, "svdvals"), full=0, mask=0b010)[1]
 
 
 class EighResult(NamedTuple):
@@ -479,7 +477,4 @@ def eigvalsh(a: Any, /, UPLO: str = "L") -> Tensor:
     [1.0, 3.0]
     """
     lower = _lower(UPLO, "eigvalsh")
-    try:
-        return eigh_(_square(a, "eigvalsh"), lower=lower, mask=0b01)[0]
-    except LinAlgError as error:
-        raise _renamed(error, "eigh", "eigvalsh") from None
+    return _named("eigvalsh", eigh_, _square(a, "eigvalsh"), lower=lower, mask=0b01)[0]

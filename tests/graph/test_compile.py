@@ -13,18 +13,12 @@ import pytest
 import taenite as tn
 from taenite.errors import DegenerateSpectrumWarning, LinAlgError, TracingError
 
-RNG = np.random.default_rng(11)
-
-
-def random(*shape):
-    return tn.asarray(RNG.standard_normal(shape))
-
 
 def equal(got, want):
     np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
 
 
-def test_one_program_serves_three_sizes():
+def test_one_program_serves_three_sizes(random):
     program = tn.compile(tn.value_and_grad(lambda a, b: tn.tanh(a @ b + b.sum()).sum(), argnums=(0, 1)))
     for m, k, n in [(3, 4, 5), (7, 2, 6), (30, 31, 33)]:
         a, b = random(m, k), random(k, n)
@@ -36,7 +30,7 @@ def test_one_program_serves_three_sizes():
     assert program.stats.traces == 1
 
 
-def test_another_broadcast_is_another_program():
+def test_another_broadcast_is_another_program(random):
     f = tn.grad(lambda x, y: (x * y).sum(), argnums=(0, 1))
     program = tn.compile(f)
     for shapes in [((3, 4), (4,)), ((3, 1), (4,)), ((1, 4), (4,)), ((3, 4), (1,)), ((5, 6), (6,))]:
@@ -47,7 +41,7 @@ def test_another_broadcast_is_another_program():
     assert program.stats.traces == 3
 
 
-def test_a_comparison_of_sizes_is_a_guard():
+def test_a_comparison_of_sizes_is_a_guard(random):
     def f(x):
         return x.sum(axis=0) if x.shape[0] > x.shape[1] else x.sum(axis=1)
 
@@ -59,7 +53,7 @@ def test_a_comparison_of_sizes_is_a_guard():
     assert "guard %0.shape[1] < %0.shape[0]" in str(program.programs[1])
 
 
-def test_a_size_as_a_number_makes_the_program_for_that_size():
+def test_a_size_as_a_number_makes_the_program_for_that_size(random):
     def f(x):
         return x * (0.5 * x.shape[0]) + sum(range(x.shape[0]))
 
@@ -99,7 +93,7 @@ def test_numbers_are_operands_and_integers_are_not():
     assert program.stats.traces == 2
 
 
-def test_static_arguments():
+def test_static_arguments(random):
     program = tn.compile(lambda x, mode="sum": getattr(x, mode)(), static_argnames="mode")
     x = random(5)
     equal(program(x), x.sum())
@@ -111,7 +105,7 @@ def test_static_arguments():
         tn.compile(lambda x, y: x, static_argnames="y")(x, [1])
 
 
-def test_trees_in_and_out():
+def test_trees_in_and_out(random):
     @tn.compile
     def f(parameters, *, offset):
         return {"y": (parameters["w"] @ parameters["x"], offset), "n": None}
@@ -122,7 +116,7 @@ def test_trees_in_and_out():
     assert out["y"][1].item() == 2.0 and out["n"] is None
 
 
-def test_operands_and_constants_may_be_outputs():
+def test_operands_and_constants_may_be_outputs(random):
     x = random(2)
     got = tn.compile(lambda x: (x, 3.0, x))(x)
     equal(got[0], x)
@@ -156,7 +150,7 @@ def test_compile_inside_compile():
     equal(outer(tn.asarray([1.0, 2.0])), [4.0, 6.0])
 
 
-def test_a_tracked_call_records_one_node_and_counts_one_factorization():
+def test_a_tracked_call_records_one_node_and_counts_one_factorization(random):
     program = tn.compile(lambda a, b: tn.linalg.solve(a, b).sum())
     a, b = tn.variable(random(5, 5)), random(5, 1)
     program(a, b).backward()
@@ -181,7 +175,7 @@ def test_saved_values_are_guarded():
         value.backward()
 
 
-def test_python_asks_a_traced_value_for_its_number():
+def test_python_asks_a_traced_value_for_its_number(random):
     def f(x):
         if x.sum() > 0:
             return x
@@ -192,7 +186,7 @@ def test_python_asks_a_traced_value_for_its_number():
     equal(tn.compile(lambda x: x + 1.0)(tn.ones(1)), [2.0])  # levels are closed
 
 
-def test_an_escaped_value_is_refused():
+def test_an_escaped_value_is_refused(random):
     held = []
     tn.compile(lambda x: held.append(x) or x)(random(2))
     with pytest.raises(TracingError, match="escaped"):
@@ -226,14 +220,14 @@ def test_warnings_come_from_the_line():
     assert compiled.filename == __file__ and compiled.lineno == f.__code__.co_firstlineno + 1
 
 
-def test_wrong_shapes_are_eagers_errors():
+def test_wrong_shapes_are_eagers_errors(random):
     program = tn.compile(lambda a, b: a @ b)
     program(random(2, 3), random(3, 2))
     with pytest.raises(ValueError, match="matmul"):
         program(random(2, 3), random(4, 2))
 
 
-def test_prepared_calls():
+def test_prepared_calls(random):
     program = tn.compile(lambda x, y: (x @ y, x.sum()))
     call = program.prepare(random(2, 3), random(3, 4))
     x, y = random(2, 3), random(3, 4)
@@ -249,7 +243,7 @@ def test_prepared_calls():
     assert "dot_general" in str(call)
 
 
-def test_programs_pickle():
+def test_programs_pickle(random):
     a, b = random(4, 4), random(4, 2)
     program = tn.compile(lambda a, b: tn.linalg.solve(a, b)).prepare(a, b).program
     again = pickle.loads(pickle.dumps(program))
@@ -270,7 +264,7 @@ def scaled(w, x):
     return (w * x).sum()
 
 
-def test_compiled_functions_pickle_by_reference():
+def test_compiled_functions_pickle_by_reference(random):
     assert pickle.loads(pickle.dumps(decorated)) is decorated
     x = random(3)
     static = pickle.loads(pickle.dumps(tn.compile(power, static_argnames="k")))
@@ -282,7 +276,7 @@ def test_compiled_functions_pickle_by_reference():
             pickle.dumps(tn.compile(f))
 
 
-def test_prepared_calls_pickle():
+def test_prepared_calls_pickle(random):
     x, w = random(3), random(3)
     named = tn.compile(lambda x, k: (w * x) ** k, static_argnames="k").prepare(x, k=2)
     tree = tn.compile(lambda d: d["a"] - d["b"]).prepare({"a": x, "b": w})
@@ -297,7 +291,7 @@ def test_prepared_calls_pickle():
         again[2](random(4))
 
 
-def test_pickles_run_in_another_process(tmp_path):
+def test_pickles_run_in_another_process(tmp_path, random):
     (tmp_path / "functions.py").write_text(
         "import taenite as tn\n@tn.compile\ndef f(x, y):\n    return x @ y, x.sum()\n"
         "def g(x):\n    return x.T\n"
@@ -321,7 +315,7 @@ assert g(x).tolist() == x.T.tolist() and f.stats.traces == 1
         subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
 
 
-def test_observers_see_instructions():
+def test_observers_see_instructions(random):
     program = tn.compile(lambda x: tn.linalg.svdvals(x @ x).sum())
     x = random(4, 4)
     program(x)
@@ -397,7 +391,7 @@ def test_no_grad_does_not_record():
     assert not y.requires_grad
 
 
-def test_memory_returns_to_the_pool():
+def test_memory_returns_to_the_pool(random):
     program = tn.compile(tn.grad(lambda a: tn.linalg.inv(a).sum()))
     a = tn.variable(random(30, 30))
     compiled = tn.compile(lambda a: tn.linalg.inv(a).sum())
@@ -411,7 +405,7 @@ def test_memory_returns_to_the_pool():
     assert tn.pool.stats()["bytes_in_use"] == before
 
 
-def test_offsets_of_slices_follow_the_size_backward_too():
+def test_offsets_of_slices_follow_the_size_backward_too(random):
     """A start that depends on the size is an expression in the pullback as well."""
 
     def f(x):
@@ -445,7 +439,7 @@ FUNCTIONS_OF_A_SQUARE_MATRIX = {
 
 
 @pytest.mark.parametrize("name", FUNCTIONS_OF_A_SQUARE_MATRIX)
-def test_gradients_at_three_sizes_from_one_trace(name):
+def test_gradients_at_three_sizes_from_one_trace(name, random):
     f = FUNCTIONS_OF_A_SQUARE_MATRIX[name]
     program = tn.compile(tn.value_and_grad(f))
     for n in (4, 7, 5):
@@ -486,13 +480,13 @@ def peak_bytes(f, x):
         (tn.value_and_grad(lambda x: ((x * x + x) * x + x * x).sum()), 1),
     ],
 )
-def test_memory_is_outputs_and_tiles(f, tensors):
+def test_memory_is_outputs_and_tiles(f, tensors, random):
     """What dies is written over; what stays inside a group is never written out."""
     n = 512
     assert peak_bytes(tn.compile(f), random(n, n)) <= 8 * n * n * tensors + 2**17
 
 
-def test_what_is_read_again_is_not_written_over():
+def test_what_is_read_again_is_not_written_over(random):
     def f(x):
         z = x @ x
         return z * z, z + 1.0, tn.exp(z) @ z
@@ -506,7 +500,7 @@ def test_what_is_read_again_is_not_written_over():
     equal(x, y)  # operands are never written over
 
 
-def test_stop_gradient_holds_in_and_around_a_program():
+def test_stop_gradient_holds_in_and_around_a_program(random):
     def f(x):
         return (x * tn.stop_gradient(x * x)).sum()
 
@@ -537,7 +531,7 @@ def test_programs_that_made_room_are_gone():
     assert len(program.programs) == program.stats.programs == 8
 
 
-def test_signatures_tell_ranks_apart():
+def test_signatures_tell_ranks_apart(random):
     """(2, 3), (4,) and (2,), (3, 4) are other shapes, though their dimensions read the same."""
     x, y = random(2, 3), random(4)
     sizes = tn.compile(lambda a, b: (a.sum(), b.sum()))

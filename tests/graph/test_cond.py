@@ -15,12 +15,7 @@ from taenite.errors import DegenerateSpectrumWarning, LinAlgError, TracingError
 from taenite.graph.check import check
 from taenite.graph.show import show
 
-RNG = np.random.default_rng(5)
 SIZES = (3, 4, 9)
-
-
-def random(*shape):
-    return tn.asarray(RNG.standard_normal(shape))
 
 
 def close(got, want, rtol=1e-12):
@@ -43,7 +38,7 @@ def chosen(x, y):
     return tn.cond(x.sum() > 0, yes, no, x)
 
 
-def both_ways(n):
+def both_ways(random, n):
     x = tn.abs(random(n))
     return [(x, random(2 * n)), (-x, random(2 * n))]
 
@@ -51,7 +46,7 @@ def both_ways(n):
 # ---- values
 
 
-def test_eager_calls_the_side_that_is_chosen():
+def test_eager_calls_the_side_that_is_chosen(random):
     def never(*_):
         raise AssertionError
 
@@ -62,10 +57,10 @@ def test_eager_calls_the_side_that_is_chosen():
     assert tn.cond(x.sum() < np.inf, lambda: 1, never) == 1
 
 
-def test_one_program_serves_both_sides_at_every_size():
+def test_one_program_serves_both_sides_at_every_size(random):
     program = tn.compile(chosen)
     for n in SIZES:
-        for x, y in both_ways(n):
+        for x, y in both_ways(random, n):
             close(program(x, y), chosen(x, y))
     assert program.stats.traces == 1
 
@@ -131,7 +126,7 @@ def test_nan_of_the_other_side_does_not_appear(unsafe, closes_over):
 # ---- derivatives
 
 
-def transforms(f, x, y):
+def transforms(random, f, x, y):
     """Of every order, inside of the program and outside."""
     t = random(*x.shape), random(*y.shape)
     both = (0, 1)
@@ -154,24 +149,24 @@ def transforms(f, x, y):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_derivatives_of_every_order_are_eager_ones(n):
-    for x, y in both_ways(n):
-        for _, inside, outside, want, more in transforms(chosen, x, y):
+def test_derivatives_of_every_order_are_eager_ones(n, random):
+    for x, y in both_ways(random, n):
+        for _, inside, outside, want, more in transforms(random, chosen, x, y):
             close(inside(x, y, *more), want(x, y, *more), 1e-11)
             close(outside(x, y, *more), want(x, y, *more), 1e-11)
 
 
-def test_derivatives_serve_every_size():
+def test_derivatives_serve_every_size(random):
     program = tn.compile(tn.grad(chosen, (0, 1)))
     hvp = tn.compile(lambda x, y, t: tn.jvp(tn.grad(chosen), (x, y), (t, y)))
     for n in SIZES:
-        for x, y in both_ways(n):
+        for x, y in both_ways(random, n):
             close(program(x, y), tn.grad(chosen, (0, 1))(x, y))
             close(hvp(x, y, x), tn.jvp(tn.grad(chosen), (x, y), (x, y)))
     assert program.stats.traces == hvp.stats.traces == 1
 
 
-def test_a_rule_makes_another_pullback_where_the_first_does_not_serve():
+def test_a_rule_makes_another_pullback_where_the_first_does_not_serve(random):
     """The rule of a compiled cond is traced once; svd's derivative differs for wide and tall matrices."""
 
     def f(a, p):
@@ -186,7 +181,7 @@ def test_a_rule_makes_another_pullback_where_the_first_does_not_serve():
         close(tn.compile(tn.grad(f))(a, p), tn.grad(f)(a, p), 1e-11)
 
 
-def test_at_most_eight_variants_of_a_branch_are_kept():
+def test_at_most_eight_variants_of_a_branch_are_kept(random):
     """Sixteen derivatives, for four matrices that are wide or tall; those that made room are made again."""
 
     def f(p, *matrices):
@@ -211,12 +206,12 @@ def test_a_size_may_be_returned():
     assert rows.stats.traces == 1
 
 
-def test_vjp_inside_of_a_program():
+def test_vjp_inside_of_a_program(random):
     def f(x, y, ct):
         value, pullback = tn.vjp(lambda x, y: (chosen(x, y), chosen(y, x)), x, y)
         return value, pullback((ct, 2 * ct)), pullback((2 * ct, ct))
 
-    for x, y in both_ways(4):
+    for x, y in both_ways(random, 4):
         close(tn.compile(f)(x, y, 1.5), f(x, y, 1.5))
 
 
@@ -231,17 +226,17 @@ def test_stop_gradient_in_a_branch():
         close(tn.grad(tn.compile(f))(x), tn.grad(f)(x))
 
 
-def test_complex_operands():
+def test_complex_operands(rng):
     def f(z):
         return tn.cond(z.real.sum() > 0, lambda z: (z * z * z).real.sum(), lambda z: tn.abs(z * z).sum(), z)
 
     for sign in (1, -1):
-        z = tn.asarray(sign * (np.abs(RNG.standard_normal(4)) + 1j * RNG.standard_normal(4)))
+        z = tn.asarray(sign * (np.abs(rng.standard_normal(4)) + 1j * rng.standard_normal(4)))
         close(tn.compile(tn.grad(f))(z), tn.grad(f)(z))
         close(tn.grad(tn.compile(f))(z), tn.grad(f)(z))
 
 
-def test_many_gradients():
+def test_many_gradients(random):
     """More than the primitive has outputs."""
 
     def f(*xs):
@@ -268,7 +263,7 @@ def test_an_operand_that_a_side_ignores_has_no_gradient_from_it():
 # ---- what is closed over
 
 
-def test_closures_over_operands_sizes_and_data():
+def test_closures_over_operands_sizes_and_data(random):
     data = random(20)
 
     def f(x, p):
@@ -321,21 +316,21 @@ def test_a_compiled_function_reads_variables_when_it_runs():
         assert y.item() == w.grad.item() == pytest.approx(np.exp(value), rel=1e-15)
 
 
-def test_nesting():
+def test_nesting(random):
     def f(x, y):
         def inner(a):
             return tn.cond(y.sum() > 0, lambda a: tn.sin(a * y.sum()), lambda a: tn.sqrt(a * x.sum()), a)
 
         return tn.cond(x.sum() > 0, inner, lambda a: tn.cond(a[0] > -1, tn.cos, tn.exp, a), x).sum()
 
-    for x, _ in [*both_ways(3), *both_ways(5)]:
+    for x, _ in [*both_ways(random, 3), *both_ways(random, 5)]:
         for y in (tn.ones(2), -tn.ones(2)):
-            for _, inside, outside, want, more in transforms(f, x, y):
+            for _, inside, outside, want, more in transforms(random, f, x, y):
                 close(inside(x, y, *more), want(x, y, *more), 1e-10)
                 close(outside(x, y, *more), want(x, y, *more), 1e-10)
 
 
-def test_compiled_functions_inside():
+def test_compiled_functions_inside(random):
     double = tn.compile(lambda a: 2 * a)
 
     def f(x, y):
@@ -350,7 +345,7 @@ def test_compiled_functions_inside():
 # ---- trees
 
 
-def test_trees():
+def test_trees(random):
     def f(state, p):
         def step(s, by, name):
             assert name == "step"
@@ -370,7 +365,7 @@ def test_trees():
         close(got["more"][1], tn.asarray(want["more"][1]))
 
 
-def test_outputs_that_are_operands_or_constants():
+def test_outputs_that_are_operands_or_constants(random):
     zero = tn.zeros(3)
     program = tn.compile(lambda x, p: tn.cond(p, lambda x: (x, x), lambda x: (zero, x), x))
     x = random(3)
@@ -382,9 +377,9 @@ def test_outputs_that_are_operands_or_constants():
 # ---- programs
 
 
-def test_a_program_pickles():
+def test_a_program_pickles(random):
     program = tn.compile(tn.value_and_grad(chosen))
-    cases = [case for n in SIZES for case in both_ways(n)]
+    cases = [case for n in SIZES for case in both_ways(random, n)]
     program(*cases[0])
     loaded = pickle.loads(pickle.dumps(program.programs[0]))
     check(loaded.graph)
@@ -395,9 +390,9 @@ def test_a_program_pickles():
         )
 
 
-def test_a_program_pickles_into_another_process(tmp_path):
+def test_a_program_pickles_into_another_process(tmp_path, random):
     program = tn.compile(chosen)
-    (x, y), _ = both_ways(3)
+    (x, y), _ = both_ways(random, 3)
     program(x, y)
     path = tmp_path / "program"
     path.write_bytes(pickle.dumps((program.programs[0], x, y, program(x, y))))
@@ -410,17 +405,17 @@ assert program.executable([x, y])[0].item() == want.item()
     assert run.returncode == 0 and not run.stderr, run.stderr
 
 
-def test_a_program_prints_its_branches():
+def test_a_program_prints_its_branches(random):
     program = tn.compile(chosen)
-    program(*both_ways(3)[0])
+    program(*both_ways(random, 3)[0])
     text = str(program.programs[0])
     assert re.search(r"\n    true\(%0.*\n(      .*\n)*      .*exp\(.*\n", text)
     assert re.search(r"\n    false\(%0.*\n(      .*\n)*      return ", text)
 
 
-def test_check_looks_into_branches():
+def test_check_looks_into_branches(random):
     program = tn.compile(chosen)
-    program(*both_ways(3)[0])
+    program(*both_ways(random, 3)[0])
     graph = program.programs[0].graph
     check(graph)
     at, call = next((k, i) for k, i in enumerate(graph.instructions) if i.branches)

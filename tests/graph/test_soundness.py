@@ -13,12 +13,7 @@ from taenite import _core
 from taenite.errors import TracingError
 from taenite.graph import derive
 
-RNG = np.random.default_rng(5)
 SHAPES = [(2, 2), (3, 2), (2, 3), (4, 4), (1, 5), (5, 1), (0, 2), (2, 0), (7, 3), (2, 2)]
-
-
-def random(*shape):
-    return tn.asarray(RNG.standard_normal(shape))
 
 
 def results(y):
@@ -64,7 +59,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_sizes_as_numbers(name):
+def test_sizes_as_numbers(name, random):
     f = SIZES[name]
     program = tn.compile(f)
     for shape in SHAPES:
@@ -99,7 +94,7 @@ def test_static_arguments_are_told_apart_exactly():
     assert sign(tn.ones(1), 0.0).tolist() == [1.0] and sign(tn.ones(1), -0.0).tolist() == [-1.0]
 
 
-def test_what_is_closed_over_may_be_written():
+def test_what_is_closed_over_may_be_written(random):
     scale, table = tn.asarray(2.0), tn.asarray([1.0, 2.0])
 
     def f(x):
@@ -218,7 +213,7 @@ STOPPED = {
 
 
 @pytest.mark.parametrize("name", STOPPED)
-def test_gradients_stop(name):
+def test_gradients_stop(name, random):
     f = STOPPED[name]
     program = tn.compile(f)
     for n in (3, 4, 1):
@@ -259,7 +254,7 @@ def derivations():
     _core.set_graph_hooks(derive._derive, folder)
 
 
-def test_derivatives_of_derivatives_serve_every_size(derivations):
+def test_derivatives_of_derivatives_serve_every_size(derivations, random):
     def f(x):
         return (tn.sin(x) * x).sum()
 
@@ -280,7 +275,7 @@ def test_derivatives_of_derivatives_serve_every_size(derivations):
     assert len(derivations) <= made + 8  # once more for size 1, at which an axis may be broadcast
 
 
-def test_a_group_reads_what_it_knew_by_its_shape():
+def test_a_group_reads_what_it_knew_by_its_shape(random):
     """A tensor whose shape a sum depended on may not meet that sum in the same loop over tiles."""
 
     def f(x, y):
@@ -303,7 +298,7 @@ def test_integer_powers_are_checked_in_groups():
         agree(f, program, a, -a)
 
 
-def test_empty_sizes_and_every_order():
+def test_empty_sizes_and_every_order(random):
     def f(x):
         return (tn.exp(x) * x).sum()
 

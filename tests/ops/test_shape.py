@@ -49,6 +49,7 @@ FUNCTIONS = {
     "flip": (lambda m, x: m.flip(x, axis=(0, 2)), lambda x: np.flip(x, (0, 2))),
     "flip all": (lambda m, x: m.flip(x), np.flip),
     "roll": (lambda m, x: m.roll(x, (1, -7), axis=(0, 2)), lambda x: np.roll(x, (1, -7), (0, 2))),
+    "roll together": (lambda m, x: m.roll(x, np.int64(2), axis=(0, 2)), lambda x: np.roll(x, 2, (0, 2))),
     "roll flat": (lambda m, x: m.roll(x, 3), lambda x: np.roll(x, 3)),
     "tile": (lambda m, x: m.tile(x, (2, 1, 1, 3)), lambda x: np.tile(x, (2, 1, 1, 3))),
     "repeat": (lambda m, x: m.repeat(x, 3, axis=1), lambda x: np.repeat(x, 3, 1)),

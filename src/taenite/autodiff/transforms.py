@@ -4,14 +4,14 @@ they nest in any order, over closures too, and never confuse their perturbations
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 from taenite import _core
 from taenite._core import Tensor
-from taenite.ops.convert import asarray
+from taenite.ops.convert import as_tuple, asarray, whole
 from taenite.tree import flatten, paths, unflatten
 
 
@@ -183,7 +183,7 @@ def value_and_grad(
     >>> value.item(), g.tolist()
     (5.0, [2.0, 4.0])
     """
-    which = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    which = tuple(whole(i, "grad", "argnums") for i in as_tuple(argnums))
 
     @wraps(f)
     def wrapped(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -198,7 +198,7 @@ def value_and_grad(
         recording = _Recording(of_chosen, chosen, "grad", has_aux)
         loss = _scalar_loss(recording)
         gradients = unflatten(recording.in_structure, recording.pull([_core.one_like(loss)], retain=False))
-        g = gradients[0] if isinstance(argnums, int) else gradients
+        g = gradients if isinstance(argnums, Iterable) else gradients[0]
         return ((loss, recording.aux) if has_aux else loss), g
 
     return wrapped

@@ -16,6 +16,7 @@ from taenite import _core
 from taenite._core import Tensor
 from taenite.graph.ir import ABSENT, Graph, Instruction, SizeExpr, Type
 from taenite.graph.passes import SIMPLIFY, group, optimize
+from taenite.graph.rewrite import dims_of_sizes, is_symbolic
 from taenite.graph.trace import tracing
 
 
@@ -114,28 +115,17 @@ def split(joint: Graph, n_operands: int, n_out: int) -> tuple[Graph, Graph, int]
     return forward, _backward(joint, after, residuals, n_operands, gradients), len(residuals)
 
 
-def _sizes_read(graph: Graph, ids: Sequence[int]) -> set[int]:
-    """The registers whose dimensions these size expressions read."""
-    found: set[int] = set()
-    waiting, seen = list(ids), set(ids)
-    while waiting:
-        e = graph.sizes[waiting.pop()]
-        if e.op == "dim":
-            found.add(e.a)
-        elif e.op != "const":
-            for k in (e.a, e.b):
-                if k not in seen:
-                    seen.add(k)
-                    waiting.append(k)
-    return found
+def _shapes_read(i: Instruction, dims: list[frozenset[int]]) -> frozenset[int]:
+    """The registers whose dimensions its sizes are computed from."""
+    return frozenset().union(*[dims[s] for s in i.sizes])
 
 
 def _before_and_after(graph: Graph, n_operands: int) -> tuple[list[Instruction], list[Instruction]]:
     """The instructions that need no cotangent, and those that do. Effects have no outputs to tell them by."""
-    late = set(range(n_operands, graph.n_inputs))
+    late, dims = set(range(n_operands, graph.n_inputs)), dims_of_sizes(graph)
     before, after = [], []
     for i in graph.instructions:
-        if late.intersection(i.inputs) or late.intersection(_sizes_read(graph, i.sizes)):
+        if late.intersection(i.inputs) or late.intersection(_shapes_read(i, dims)):
             late.update(i.outputs)
             after.append(i)
         else:
@@ -146,8 +136,9 @@ def _before_and_after(graph: Graph, n_operands: int) -> tuple[list[Instruction],
 def _crossing(graph: Graph, after: list[Instruction], gradients: Sequence[int], made: set[int]) -> list[int]:
     """What the backward part reads and does not make, constants aside."""
     read: dict[int, None] = {}
+    dims = dims_of_sizes(graph)
     for i in after:
-        for r in (*i.inputs, *sorted(_sizes_read(graph, i.sizes))):
+        for r in (*i.inputs, *sorted(_shapes_read(i, dims))):
             read[r] = None
     for r in gradients:
         read[r] = None
@@ -202,7 +193,7 @@ def renumber(graph: Graph, number: dict[int, int]) -> Graph:
 
 def captured(graph: Graph) -> list[Tensor]:
     """The values of transforms that the function closed over."""
-    return [x for x in graph.constants.values() if _core.is_wrapped(x) or _core.is_traced(x)]
+    return [x for x in graph.constants.values() if is_symbolic(x)]
 
 
 def with_captured_as_inputs(graph: Graph, values: Sequence[Tensor]) -> Graph:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from taenite import _core
+from taenite._core import Tensor
 from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr
 from taenite.graph.primitives import EFFECTS
 
@@ -28,6 +30,11 @@ def exposed(graph: Graph) -> set[int]:
         if i.primitive in VIEWS and not found.isdisjoint(i.outputs):
             found.update(i.inputs)
     return found
+
+
+def is_symbolic(value: Tensor) -> bool:
+    """Whether a transform sees this constant: tracked, dual or traced."""
+    return _core.is_wrapped(value) or _core.is_traced(value)
 
 
 class Sizes:
@@ -56,6 +63,49 @@ class Sizes:
         if known == len(self.table):
             self.table.append(SizeExpr(op, a, b, value))
         return known
+
+
+class RenumberedSizes:
+    """The sizes of a graph as positions in a table of `Sizes`, as far as a sweep over it has come."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.sizes = Sizes()
+        self._position: list[int] = []
+
+    def dim(self, e: SizeExpr) -> int:
+        """The position of a dimension of a register."""
+        raise NotImplementedError
+
+    def find(self, s: int) -> int:
+        """The position that stands for this one."""
+        return s
+
+    def place_next(self) -> None:
+        e = self.graph.sizes[len(self._position)]
+        if e.op == "dim":
+            found = self.dim(e)
+        elif e.op == "const":
+            found = self.sizes.number(e.a)
+        else:
+            a, b = self.find(self._position[e.a]), self.find(self._position[e.b])
+            found = self.sizes.compute(e.op, a, b, e.value)
+        self._position.append(found)
+
+    def advance(self, end: int) -> None:
+        while len(self._position) < end:
+            self.place_next()
+
+    def numbers(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        """Sizes of the graph as those of the table."""
+        self.advance(max(sizes) + 1)
+        return tuple([self.find(self._position[s]) for s in sizes])
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Those of the graph."""
+        self.advance(len(self.graph.sizes))
+        at = self._position
+        return tuple([Guard(g.relation, at[g.lhs], at[g.rhs], g.holds) for g in self.graph.guards])
 
 
 def dims_of_sizes(graph: Graph) -> list[frozenset[int]]:

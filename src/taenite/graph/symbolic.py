@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from taenite.graph.ir import Graph, Guard, Instruction, Type
+from taenite.graph.ir import Graph, Guard, Instruction, SizeExpr, Type
 from taenite.graph.primitives import ELEMENTWISE
-from taenite.graph.rewrite import Sizes
+from taenite.graph.rewrite import RenumberedSizes
 
 Shape = tuple[int, ...]  # positions in a table of sizes
 
 
-class SymbolicShapes:
+class SymbolicShapes(RenumberedSizes):
     """The shapes of the registers that a sweep over the instructions has come to."""
 
     def __init__(self, graph: Graph, types: list[Type], renamed: dict[int, int]) -> None:
-        self.graph, self.types, self.renamed = graph, types, renamed
-        self.sizes = Sizes()
+        super().__init__(graph)
+        self.types, self.renamed = types, renamed
         self.known: dict[int, Shape] = {}
         self._equal: dict[int, int] = {}  # a size and another one, earlier or a number, that is equal to it
-        self._position: list[int] = []  # of each size of the graph, as far as the sweep has come
         self._guarded = deque(sorted(_equalities(graph), key=max))
 
     def of(self, r: int) -> Shape:
@@ -61,35 +60,25 @@ class SymbolicShapes:
             first, *others = [self.of(r)[k] for r in having]
             for s in others:
                 self.equate(first, s)
-            found.append(self._find(first))
+            found.append(self.find(first))
         return tuple(found)
 
     # ---- sizes
 
-    def numbers(self, sizes: Shape) -> Shape:
-        """Sizes of the graph as those of the table."""
-        self._advance(max(sizes) + 1)
-        return self.canonical(tuple([self._position[s] for s in sizes]))
+    def dim(self, e: SizeExpr) -> int:
+        return self.of(self.renamed.get(e.a, e.a))[e.b]
 
-    def _advance(self, end: int) -> None:
-        for e in self.graph.sizes[len(self._position) : end]:
-            if e.op == "dim":
-                found = self.of(self.renamed.get(e.a, e.a))[e.b]
-            elif e.op == "const":
-                found = self.sizes.number(e.a)
-            else:
-                a, b = self._find(self._position[e.a]), self._find(self._position[e.b])
-                found = self.sizes.compute(e.op, a, b, e.value)
-            self._position.append(found)
+    def place_next(self) -> None:
+        super().place_next()
         while self._guarded and max(self._guarded[0]) < len(self._position):
             a, b = self._guarded.popleft()
             self.equate(self._position[a], self._position[b])
 
     def canonical(self, shape: Shape) -> Shape:
         """Sizes by those that stand for them."""
-        return shape if self._equal.keys().isdisjoint(shape) else tuple(map(self._find, shape))
+        return shape if self._equal.keys().isdisjoint(shape) else tuple(map(self.find, shape))
 
-    def _find(self, s: int) -> int:
+    def find(self, s: int) -> int:
         root = s
         while root in self._equal:
             root = self._equal[root]
@@ -99,7 +88,7 @@ class SymbolicShapes:
 
     def equate(self, a: int, b: int) -> None:
         """From now on both are the one that is a number, or was there first, when its registers were."""
-        a, b = self._find(a), self._find(b)
+        a, b = self.find(a), self.find(b)
         if a != b:
             later, first = (a, b) if self._comes_after(a, b) else (b, a)
             self._equal[later] = first
@@ -114,10 +103,7 @@ class SymbolicShapes:
 
     def guards(self) -> tuple[Guard, ...]:
         """Those of the graph that could turn out otherwise, each once."""
-        self._advance(len(self.graph.sizes))
-        at = self._position
-        found = (Guard(g.relation, at[g.lhs], at[g.rhs], g.holds) for g in self.graph.guards)
-        return tuple(dict.fromkeys(g for g in found if self._is_open(g)))
+        return tuple(dict.fromkeys(g for g in super().guards() if self._is_open(g)))
 
     def _is_open(self, g: Guard) -> bool:
         return g.lhs != g.rhs and not (self.is_number(g.lhs) and self.is_number(g.rhs))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import update_wrapper
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy
 
 from taenite import _core
 from taenite._core import Tensor
-from taenite.ops.convert import asarray, normal_axes, promoted
+from taenite.ops.convert import asarray, inverse_permutation, normal_axes, promoted, whole
 from taenite.ops.parts import diagonal
 from taenite.ops.reductions import sum
 from taenite.ops.shape import broadcast, broadcast_shapes, flatten, moveaxis, transpose
@@ -25,7 +25,7 @@ def _free(ndim: int, *used: Axes) -> Axes:
 
 def _to_operand(product: Tensor, labels: Sequence[int]) -> Tensor:
     """Axis i of the product belongs at axis labels[i] of the operand."""
-    perm = tuple(labels.index(axis) for axis in range(len(labels)))
+    perm = inverse_permutation(labels)
     return product if perm == tuple(range(len(perm))) else transpose(product, perm=perm)
 
 
@@ -182,10 +182,11 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | Sequence[Sequence[int]] = 2) -
     (2, 4)
     """
     a, b = asarray(x1), asarray(x2)
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(a.ndim, b.ndim):
+    if not isinstance(axes, Iterable):
+        n = whole(axes, "tensordot", "axes")
+        if not 0 <= n <= min(a.ndim, b.ndim):
             raise ValueError(f"tensordot: axes={axes} does not fit the shapes {a.shape} and {b.shape}.")
-        return contract(a, b, tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes)))
+        return contract(a, b, tuple(range(a.ndim - n, a.ndim)), tuple(range(n)))
     of_a, of_b = (normal_axes(named, x.ndim, "tensordot") for named, x in zip(axes, (a, b), strict=True))
     return contract(a, b, of_a, of_b)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy
 
 from taenite import _core
 from taenite._core import Tensor
-from taenite.dtypes import as_dtype
+from taenite.dtypes import as_dtype, float64
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, copy: bool | None = None) -> Tensor:
@@ -44,21 +44,29 @@ def _recast(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
     return x.copy() if copy else x
 
 
-def as_shape(shape: Any) -> tuple[Any, ...]:
-    """A shape given as an integer or a sequence, as a tuple."""
-    return tuple(shape) if isinstance(shape, Iterable) else (shape,)
+def inexact(x: Any) -> Tensor:
+    """A tensor of floating-point numbers: integers become float64."""
+    a = asarray(x)
+    return a if a.dtype.kind in "fc" else a.astype(float64)
 
 
-def as_axes(axes: Any) -> tuple[Any, ...]:
-    """One axis or several, as a tuple."""
-    return tuple(axes) if isinstance(axes, Iterable) else (axes,)
+def as_tuple(given: Any) -> tuple[Any, ...]:
+    """One (an axis, a size, a position) or several, as a tuple."""
+    return tuple(given) if isinstance(given, Iterable) else (given,)
+
+
+def whole(given: Any, who: str, name: str) -> Any:
+    """An integer of any kind, a size of a trace among them; no flag, and no number with a fraction."""
+    if isinstance(given, _core.Size):
+        return given
+    if isinstance(given, bool | numpy.bool_) or not hasattr(given, "__index__"):
+        raise TypeError(f"{who}: {name} must be an integer, got {given!r}.")
+    return index(given)
 
 
 def normal_axis(axis: int, ndim: int, who: str) -> int:
     """Maps ``-ndim..ndim-1`` to ``0..ndim-1``."""
-    if not hasattr(axis, "__index__"):
-        raise TypeError(f"{who}: an axis must be an integer, got {axis!r}.")
-    axis = index(axis)
+    axis = index(whole(axis, who, "an axis"))
     if not -ndim <= axis < ndim:
         raise IndexError(f"{who}: axis {axis} is out of bounds for a tensor of {ndim} dimensions.")
     return axis % ndim
@@ -66,10 +74,15 @@ def normal_axis(axis: int, ndim: int, who: str) -> int:
 
 def normal_axes(axes: Any, ndim: int, who: str) -> tuple[int, ...]:
     """Every axis normalised; naming one twice is an error."""
-    normal = tuple(normal_axis(axis, ndim, who) for axis in as_axes(axes))
+    normal = tuple(normal_axis(axis, ndim, who) for axis in as_tuple(axes))
     if len(set(normal)) != len(normal):
         raise ValueError(f"{who}: axes must be different, got {axes}.")
     return normal
+
+
+def inverse_permutation(perm: Sequence[int]) -> tuple[int, ...]:
+    """Where each axis went."""
+    return tuple([perm.index(axis) for axis in range(len(perm))])
 
 
 def common_dtype(tensors: Iterable[Tensor]) -> Any:

@@ -10,7 +10,7 @@ import numpy
 
 from taenite._core import Tensor
 from taenite.dtypes import ALL, DType, as_dtype, float64
-from taenite.ops.convert import as_shape, asarray
+from taenite.ops.convert import as_tuple, asarray
 from taenite.ops.shape import broadcast_in_dim, sum_to
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
@@ -71,7 +71,7 @@ def empty(shape: int | tuple[int, ...], *, dtype: Any = None) -> Tensor:
     >>> tn.empty((2, 3)).shape
     (2, 3)
     """
-    return empty_(dtype=_code(dtype), sizes=as_shape(shape))
+    return empty_(dtype=_code(dtype), sizes=as_tuple(shape))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None) -> Tensor:
@@ -101,7 +101,7 @@ def full(shape: int | tuple[int, ...], fill_value: Any, *, dtype: Any = None) ->
     >>> tn.full((2, 2), 7).tolist()
     [[7, 7], [7, 7]]
     """
-    return full_(asarray(fill_value, dtype=dtype), sizes=as_shape(shape))
+    return full_(asarray(fill_value, dtype=dtype), sizes=as_tuple(shape))
 
 
 @cache
@@ -120,7 +120,7 @@ def zeros(shape: int | tuple[int, ...], *, dtype: Any = None) -> Tensor:
     >>> tn.zeros(2).tolist()
     [0.0, 0.0]
     """
-    return full_(number(0, as_dtype(dtype or float64)), sizes=as_shape(shape))
+    return full_(number(0, as_dtype(dtype or float64)), sizes=as_tuple(shape))
 
 
 def ones(shape: int | tuple[int, ...], *, dtype: Any = None) -> Tensor:
@@ -129,7 +129,7 @@ def ones(shape: int | tuple[int, ...], *, dtype: Any = None) -> Tensor:
     >>> tn.ones(2).tolist()
     [1.0, 1.0]
     """
-    return full_(number(1, as_dtype(dtype or float64)), sizes=as_shape(shape))
+    return full_(number(1, as_dtype(dtype or float64)), sizes=as_tuple(shape))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None) -> Tensor:

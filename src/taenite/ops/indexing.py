@@ -16,7 +16,7 @@ import numpy
 from taenite._core import Size, Tensor
 from taenite.dtypes import bool_
 from taenite.ops.arithmetic import where
-from taenite.ops.convert import asarray, normal_axis
+from taenite.ops.convert import asarray, inverse_permutation, normal_axis
 from taenite.ops.creation import zeros
 from taenite.ops.parts import slice_, slice_update
 from taenite.ops.shape import broadcast, broadcast_shapes, reshape_, transpose
@@ -415,7 +415,7 @@ def _scattered(y: Tensor, value: Tensor, s: Selection) -> Tensor:
     v = _fit(value, (*shape[: merged.axis], *merged.at.shape, *shape[merged.axis + 1 :]))
     written = reshape_(scatter_set(merged.x, merged.at, v, axis=merged.axis), sizes=merged.shape)
     order = _front(s)
-    return transpose(written, perm=tuple(order.index(i) for i in range(len(order)))) if order else written
+    return transpose(written, perm=inverse_permutation(order)) if order else written
 
 
 def set_by_arrays(x: Tensor, key: Any, value: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any, SupportsIndex
 import numpy
 
 from taenite._core import Tensor
-from taenite.ops.convert import as_shape, asarray, normal_axes, normal_axis, promoted
+from taenite.ops.convert import as_tuple, asarray, normal_axes, normal_axis, promoted, whole
 from taenite.ops.shape import broadcast_in_dim, expand_dims, flatten, reshape_
 from taenite.primitive import ErrorInput, Record, Sample
 
@@ -213,8 +213,9 @@ def roll(x: Any, /, shift: int | Sequence[int], *, axis: int | Sequence[int] | N
     y = asarray(x)
     if axis is None:
         return reshape_(roll(flatten(y), shift, axis=0), sizes=y.shape)
-    axes = as_shape(axis)
-    shifts = as_shape(shift) if not isinstance(shift, int) else (shift,) * len(axes)
+    axes = as_tuple(axis)
+    shifts = tuple(whole(by, "roll", "shift") for by in as_tuple(shift))
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
     if len(shifts) != len(axes):
         raise ValueError(f"roll: as many shifts as axes are needed, got {shift} and {axis}.")
     for by, along in zip(shifts, axes, strict=True):

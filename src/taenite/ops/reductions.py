@@ -12,10 +12,10 @@ from typing import Any
 import numpy
 
 from taenite._core import Tensor
-from taenite.dtypes import float64, int64, uint64
+from taenite.dtypes import int64, uint64
 from taenite.ops.arithmetic import astype, conj, real
 from taenite.ops.comparison import TRUTH_VALUE, equal
-from taenite.ops.convert import asarray, normal_axes, normal_axis
+from taenite.ops.convert import asarray, inexact, inverse_permutation, normal_axes, normal_axis
 from taenite.ops.creation import size_tensor
 from taenite.ops.define import native, points
 from taenite.ops.parts import concat
@@ -213,9 +213,7 @@ def _prod_vjp(g: Any, x: Any, y: Any, *, need: Any, sizes: Any, axes: tuple[int,
     count = math.prod(x.shape[axis] for axis in axes)
     rows = reshape_(moved, sizes=(*(x.shape[axis] for axis in kept), count))
     others = _product_before(rows, len(kept), 0) * _product_before(rows, len(kept), 1)
-    back = transpose(
-        reshape_(others, sizes=moved.shape), perm=tuple(perm.index(axis) for axis in range(x.ndim))
-    )
+    back = transpose(reshape_(others, sizes=moved.shape), perm=inverse_permutation(perm))
     return (conj(back) * expand(g, x.shape, axes),)
 
 
@@ -404,18 +402,13 @@ def _count(x: Tensor, axes: tuple[int, ...]) -> Any:
     return count if isinstance(count, int) else size_tensor(count, dtype=real(x).dtype)
 
 
-def _inexact(x: Any) -> Tensor:
-    x = asarray(x)
-    return x if x.dtype.kind in "fc" else astype(x, float64)
-
-
 def mean(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
     """Arithmetic mean over axes, by default all; of integers as float64.
 
     >>> tn.mean(tn.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0).tolist()
     [2.0, 3.0]
     """
-    y = _inexact(x)
+    y = inexact(x)
     average: Tensor = _reduced(sum_, y, axis, keepdims) / _count(y, _axes(axis, y.ndim, "mean"))
     return average
 
@@ -426,7 +419,7 @@ def var(x: Any, /, axis: Axis = None, *, correction: float = 0.0, keepdims: bool
     >>> tn.var(tn.asarray([1.0, 2.0, 3.0, 4.0])).item()
     1.25
     """
-    y = _inexact(x)
+    y = inexact(x)
     deviation = y - mean(y, axis, keepdims=True)
     squares = _reduced(sum_, real(deviation * conj(deviation)), axis, keepdims)
     variance: Tensor = squares / (_count(y, _axes(axis, y.ndim, "var")) - correction)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from taenite._core import Tensor
-from taenite.ops.convert import as_shape, asarray, normal_axes, normal_axis
+from taenite.ops.convert import as_tuple, asarray, inverse_permutation, normal_axes, normal_axis
 from taenite.primitive import ErrorInput, NotDifferentiable, Record, Sample
 
 _X = numpy.linspace(-1.0, 2.0, 24).reshape(2, 3, 4)
@@ -41,17 +41,13 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
     """
     if copy is not None:
         raise ValueError(f"reshape: copy must be None (a view where strides allow it), got {copy}.")
-    return reshape_(asarray(x), sizes=as_shape(shape))
-
-
-def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
-    return tuple(perm.index(axis) for axis in range(len(perm)))
+    return reshape_(asarray(x), sizes=as_tuple(shape))
 
 
 transpose = Record(
     "transpose",
     attrs=("perm",),
-    adjoint=lambda g, x, *, sizes, perm: transpose(g, perm=_inverse(perm)),
+    adjoint=lambda g, x, *, sizes, perm: transpose(g, perm=inverse_permutation(perm)),
     reference=lambda x, *, perm: x.transpose(perm),
     samples=lambda: [Sample([_X], perm=(2, 0, 1)), Sample([numpy.array(1.5)], perm=())],
     errors=lambda: [
@@ -195,7 +191,7 @@ def broadcast_to(x: Any, /, shape: int | Sequence[int]) -> Tensor:
     >>> tn.broadcast_to(tn.asarray([1.0, 2.0]), (2, 2)).tolist()
     [[1.0, 2.0], [1.0, 2.0]]
     """
-    x, shape = asarray(x), as_shape(shape)
+    x, shape = asarray(x), as_tuple(shape)
     if len(shape) < x.ndim:
         raise ValueError(f"broadcast_to: shape {x.shape} does not broadcast to {shape}.")
     return broadcast(x, shape)
@@ -242,7 +238,7 @@ def expand_dims(x: Any, /, axis: int | Sequence[int] = 0) -> Tensor:
     (2, 1, 3)
     """
     x = asarray(x)
-    rank = x.ndim + (1 if isinstance(axis, int) else len(axis))
+    rank = x.ndim + len(as_tuple(axis))
     new = normal_axes(axis, rank, "expand_dims")
     sizes = iter(x.shape)
     return reshape_(x, sizes=tuple(1 if i in new else next(sizes) for i in range(rank)))
@@ -280,7 +276,7 @@ def tile(x: Any, repetitions: int | Sequence[int], /) -> Tensor:
     >>> tn.tile(tn.arange(2), 2).tolist()
     [0, 1, 0, 1]
     """
-    x, times = asarray(x), as_shape(repetitions)
+    x, times = asarray(x), as_tuple(repetitions)
     rank = max(x.ndim, len(times))
     times = (1,) * (rank - len(times)) + times
     shape = (1,) * (rank - x.ndim) + tuple(x.shape)

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from taenite import _core
 from taenite._core import Tensor
-from taenite.graph.ir import Graph, Instruction
-from taenite.graph.rewrite import Sizes, has_effect, rebuild, resolve, with_mask, with_sizes
+from taenite.graph.ir import Graph, Instruction, SizeExpr
+from taenite.graph.rewrite import (
+    RenumberedSizes,
+    has_effect,
+    is_symbolic,
+    rebuild,
+    resolve,
+    with_mask,
+    with_sizes,
+)
 
 _SMALL = 8  # elements
 _COMMUTATIVE = ("add", "multiply")
@@ -61,38 +68,23 @@ def _equal_constants(graph: Graph) -> dict[int, int]:
 
 
 def _identity(value: Tensor) -> Any:
-    if _core.is_wrapped(value) or _core.is_traced(value) or value.size > _SMALL:
+    if is_symbolic(value) or value.size > _SMALL:
         return id(value)
     return value.dtype, value.shape, value.numpy().tobytes()
 
 
-class _SizesByStructure:
-    """The sizes of a graph, renumbered so that equal expressions are one, as far as the sweep has come."""
+class _SizesByStructure(RenumberedSizes):
+    """Renumbered so that equal expressions are one."""
 
     def __init__(self, graph: Graph, renamed: dict[int, int]) -> None:
-        self.graph, self.renamed = graph, renamed
-        self.sizes = Sizes()
-        self.number: list[int] = []
+        super().__init__(graph)
+        self.renamed = renamed
 
-    def numbers(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        self._advance(max(sizes) + 1)
-        return tuple([self.number[s] for s in sizes])
-
-    def _advance(self, end: int) -> None:
-        for e in self.graph.sizes[len(self.number) : end]:
-            if e.op == "dim":
-                found = self.sizes.add("dim", self.renamed.get(e.a, e.a), e.b, e.value)
-            elif e.op == "const":
-                found = self.sizes.number(e.a)
-            else:
-                found = self.sizes.compute(e.op, self.number[e.a], self.number[e.b], e.value)
-            self.number.append(found)
+    def dim(self, e: SizeExpr) -> int:
+        return self.sizes.add("dim", self.renamed.get(e.a, e.a), e.b, e.value)
 
     def rebuild(self, instructions: list[Instruction]) -> Graph:
-        self._advance(len(self.graph.sizes))
-        guards = tuple(
-            type(g)(g.relation, self.number[g.lhs], self.number[g.rhs], g.holds) for g in self.graph.guards
-        )
+        guards = self.guards()
         constants = {r: t for r, t in self.graph.constants.items() if r not in self.renamed}
         table = tuple(self.sizes.table)
         return rebuild(

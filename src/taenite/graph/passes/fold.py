@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from taenite import _core
-from taenite._core import Tensor
 from taenite.graph.ir import Graph, Instruction
 from taenite.graph.primitives import PRIMITIVES
-from taenite.graph.rewrite import dims_of_sizes, exposed, has_effect, rebuild, resolve
+from taenite.graph.rewrite import dims_of_sizes, exposed, has_effect, is_symbolic, rebuild, resolve
 
 _LARGEST = 1 << 20  # bytes of a folded result
 
@@ -66,7 +65,7 @@ class _Folding:
             not has_effect(i)
             and i.primitive != "empty"
             and all(self.constants.keys() >= self.dims[s] for s in i.sizes)
-            and not any(_is_symbolic(self.constants[r]) for r in i.inputs)
+            and not any(is_symbolic(self.constants[r]) for r in i.inputs)
             and sum(self.types[r].size * self.types[r].dtype.itemsize for r in demanded) <= _LARGEST
             and self.sized.isdisjoint(set(i.outputs).difference(demanded))
             and self.exposed.isdisjoint(demanded)
@@ -90,7 +89,7 @@ class _Folding:
     def _is_scalar(self, r: int, number: float) -> bool:
         """Whether the register is that constant, without axes and with that sign."""
         value = self.constants.get(r)
-        if value is None or self.types[r].shape or _is_symbolic(value):
+        if value is None or self.types[r].shape or is_symbolic(value):
             return False
         item: Any = value.item()
         parts = ((item.real, number), (item.imag, 0.0))
@@ -135,8 +134,3 @@ _IDENTITIES: dict[str, Callable[[_Folding, Instruction], int | None]] = {
     "real": _Folding.part,
     "astype": _Folding.cast,
 }
-
-
-def _is_symbolic(value: Tensor) -> bool:
-    """Whether a transform sees this constant: tracked, dual or traced."""
-    return _core.is_wrapped(value) or _core.is_traced(value)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from taenite.graph.ir import Graph, Instruction, Type
 from taenite.graph.primitives import ELEMENTWISE
 from taenite.graph.rewrite import exposed, rebuild, resolve
+from taenite.ops.convert import inverse_permutation
 
 Axes = tuple[int, ...]
 _OF_ANY_ORDER = frozenset(("transpose", "dot_general", "solve_triangular"))
@@ -165,7 +166,7 @@ class _Sweep:
     def _stored(self, y: int, perm: Axes) -> int:
         """A register of which y is to be the transpose."""
         shape = self.types[y].shape
-        self.types.append(Type(self.types[y].dtype, tuple([shape[perm.index(k)] for k in range(len(perm))])))
+        self.types.append(Type(self.types[y].dtype, tuple([shape[k] for k in inverse_permutation(perm)])))
         self.uses[len(self.types) - 1] = 1
         return len(self.types) - 1
 
