@@ -13,7 +13,7 @@ from typing import Any
 
 from . import report
 from .case import rows, suites
-from .survey import Block, Profile, Result, Settings, Survey
+from .survey import STATUSES, Block, Profile, Result, Settings, Survey
 
 SCHEMA = 1
 IDENTITY = ("op", "phase", "shape", "dtype", "threads", "backend")
@@ -63,7 +63,7 @@ def run_document(survey: Survey, about: dict[str, Any], warnings: list[str]) -> 
         "warnings": warnings,
         "notes": survey.notes,
         "noise": survey.noise,
-        "statuses": {status: survey.count(status) for status in ("ok", "wrong", "unsupported", "error")},
+        "statuses": {status: survey.count(status) for status in STATUSES},
         "machine": about,
         "workers": survey.workers,
         "loads": survey.loads,

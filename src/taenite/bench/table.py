@@ -66,9 +66,6 @@ class BarProgress:
     def advance(self, what: str) -> None:
         self._bars.update(self._task, advance=1, description=what)
 
-    def note(self, text: str) -> None:
-        self._bars.console.print(text)
-
     def stop(self) -> None:
         self._bars.stop()
 
@@ -83,10 +80,7 @@ class LineProgress:
         self._done += 1
         if time.monotonic() - self._said > PLAIN_EVERY_S or self._done == self._total:
             self._said = time.monotonic()
-            self.note(f"{self._done}/{self._total} {what}")
-
-    def note(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+            print(f"{self._done}/{self._total} {what}", file=sys.stderr, flush=True)
 
     def stop(self) -> None:
         """Nothing to take down."""

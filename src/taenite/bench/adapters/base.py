@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..case import Array, Fixture, Row
@@ -24,7 +24,6 @@ class Prepared:
     names: Mapping[str, Any]
     to_numpy: Callable[[Any], tuple[Array, ...]]
     statement: str = "out = call()"
-    notes: tuple[str, ...] = field(default=())
 
 
 class Adapter(Protocol):

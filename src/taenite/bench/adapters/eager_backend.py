@@ -11,9 +11,9 @@ import numpy as np
 import taenite as tn
 
 from .. import formulas
-from ..case import COTANGENT, Array, Row
+from ..case import Array
 from ..machine import package_version
-from .imperative import Call, Imperative
+from .imperative import Imperative
 
 xp = SimpleNamespace(**vars(tn))
 xp.ops = cache(lambda: formulas.taenite_ops(tn))
@@ -24,6 +24,7 @@ class Backend(Imperative):
 
     name = "eager"
     xp = xp
+    ad = tn
 
     def __init__(self, threads: int) -> None:
         tn.providers.set_num_threads(threads)
@@ -37,27 +38,6 @@ class Backend(Imperative):
 
     def array(self, x: Any) -> Array:
         return np.asarray(x.detach())
-
-    def vjp(self, row: Row, operands: tuple[Any, ...]) -> Call:
-        formula, wrt = row.case.formula, row.case.wrt
-        cotangent = tn.asarray(COTANGENT)
-
-        def call() -> Any:
-            value, pullback = tn.vjp(lambda *xs: formula(xp, *xs), *operands)
-            gradients = pullback(cotangent)
-            return (value, *[gradients[i] for i in wrt])
-
-        return call
-
-    def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
-        formula = row.case.formula
-        return lambda: tn.jvp(lambda *xs: formula(xp, *xs), operands, tangents)
-
-    def hvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
-        formula, k = row.case.formula, len(tangents)
-        gradient = tn.grad(lambda *xs: formula(xp, *xs), argnums=row.case.wrt)
-        moved, fixed = operands[:k], operands[k:]
-        return lambda: tn.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
 
     def trim(self) -> None:
         tn.pool.trim()

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..case import Array, Fixture, Row
 from .base import Prepared, as_tuple, call_statement, lettered
+from .transforms import arguments, transformed
 
 Call = Callable[[], Any]
 
@@ -18,6 +19,8 @@ class Imperative(ABC):
     name: str
     compiles = False
     xp: Any
+    ad: Any
+    """Where its transforms are, under JAX's names."""
 
     @abstractmethod
     def tensor(self, x: Array) -> Any: ...
@@ -26,42 +29,35 @@ class Imperative(ABC):
     def track(self, x: Any) -> Any: ...
 
     @abstractmethod
-    def vjp(self, row: Row, operands: tuple[Any, ...]) -> Call: ...
-
-    @abstractmethod
-    def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call: ...
-
-    @abstractmethod
-    def hvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call: ...
-
-    @abstractmethod
     def array(self, x: Any) -> Array: ...
 
     def to_numpy(self, outputs: Any) -> tuple[Array, ...]:
         return tuple(self.array(x) for x in as_tuple(outputs))
 
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
+        if row.phase in ("vjp", "jvp", "hvp"):
+            return call_statement(self.transformed(row, fixture), self.to_numpy)
         operands = self.operands(row, fixture)
         if row.case.inline and row.phase in ("primal", "tracked"):
             return Prepared(lettered(operands), self.to_numpy, f"out = {row.case.inline}")
         if row.case.inline and row.phase == "backward":
             return self.inline_backward(row, operands)
-        return call_statement(self.call(row, operands, fixture), self.to_numpy)
+        return call_statement(self.call(row, operands), self.to_numpy)
 
     def operands(self, row: Row, fixture: Fixture) -> tuple[Any, ...]:
         tracked = row.case.wrt if row.phase in ("tracked", "backward") else ()
         tensors = [self.tensor(x) for x in fixture.operands]
         return tuple(self.track(x) if i in tracked else x for i, x in enumerate(tensors))
 
-    def call(self, row: Row, operands: tuple[Any, ...], fixture: Fixture) -> Call:
-        if row.phase == "vjp":
-            return self.vjp(row, operands)
-        if row.phase in ("jvp", "hvp"):
-            along = self.jvp if row.phase == "jvp" else self.hvp
-            return along(row, operands, tuple(self.tensor(t) for t in fixture.tangents))
+    def call(self, row: Row, operands: tuple[Any, ...]) -> Call:
         if row.phase == "backward":
             return self.backward(row, operands)
         return lambda: row.case.formula(self.xp, *operands)
+
+    def transformed(self, row: Row, fixture: Fixture) -> Call:
+        function = transformed(self.ad, self.xp, row, self.name)
+        args = tuple(self.tensor(x) for x in arguments(row, fixture))
+        return lambda: function(*args)
 
     def backward(self, row: Row, operands: tuple[Any, ...]) -> Call:
         formula, xp, leaves = row.case.formula, self.xp, [operands[i] for i in row.case.wrt]

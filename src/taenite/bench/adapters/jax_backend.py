@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import formulas
-from ..case import COTANGENT, Array, Fixture, Row
+from ..case import Array, Fixture, Row
 from ..machine import package_version
-from .base import Prepared, Unsupported, as_tuple
+from .base import Prepared, as_tuple
+from .transforms import arguments, transformed
 
 xp = SimpleNamespace(**vars(jnp))
 xp.linalg = SimpleNamespace(**vars(jnp.linalg))
@@ -27,62 +27,18 @@ def to_numpy(outputs: Any) -> tuple[Array, ...]:
     return tuple(np.asarray(x) for x in as_tuple(outputs))
 
 
-def flat(value: Any, rest: Any) -> tuple[Any, ...]:
-    return (value, *as_tuple(rest))
-
-
-def transformed(row: Row, tangents: tuple[Array, ...]) -> Callable[..., Any]:
-    """The function of all operands that this row times, not yet jitted."""
-    wrt, formula = row.case.wrt, row.case.formula
-
-    def primal(*operands: Any) -> Any:
-        return formula(xp, *operands)
-
-    def backward(*operands: Any) -> Any:
-        return flat(*jax.value_and_grad(primal, argnums=wrt)(*operands))
-
-    def vjp(cotangent: Any, *operands: Any) -> Any:
-        value, pullback = jax.vjp(primal, *operands)
-        gradients = pullback(cotangent)
-        return flat(value, [gradients[i] for i in wrt])
-
-    def jvp(*operands: Any) -> Any:
-        return jax.jvp(primal, operands[: len(wrt)], operands[len(wrt) :])
-
-    def hvp(*args: Any) -> Any:
-        k = len(wrt)
-        moved, fixed, tangents = args[:k], args[k:-k], args[-k:]
-        gradient = jax.grad(primal, argnums=wrt)
-        return jax.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
-
-    try:
-        return {"primal": primal, "backward": backward, "vjp": vjp, "jvp": jvp, "hvp": hvp}[row.phase]
-    except KeyError:
-        raise Unsupported(f"JAX has no {row.phase} mode") from None
-
-
-def arguments(row: Row, fixture: Fixture) -> tuple[Array, ...]:
-    """Everything is an argument of the jitted function, so that nothing is folded into it as a constant."""
-    if row.phase == "vjp":
-        return (np.asarray(COTANGENT), *fixture.operands)
-    if row.phase in ("jvp", "hvp"):
-        return (*fixture.operands, *fixture.tangents)
-    return fixture.operands
-
-
 class Backend:
-    """JAX, jitted, with 64-bit types, one device."""
+    """JAX, jitted, with 64-bit types, one device; the worker's environment says how many threads it has."""
 
     name = "jax"
     compiles = True
 
     def __init__(self, threads: int) -> None:
-        self.threads = threads
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_platforms", "cpu")
 
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
-        function = jax.jit(transformed(row, fixture.tangents))
+        function = jax.jit(transformed(jax, xp, row, "JAX"))
         args = tuple(jnp.asarray(x) for x in arguments(row, fixture))
         names = {"function": function, "args": args}
         traced = jax.eval_shape(function, *args)

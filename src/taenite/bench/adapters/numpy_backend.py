@@ -20,8 +20,7 @@ class Backend:
     name = "numpy"
     compiles = False
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, threads: int) -> None: ...
 
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
         if row.phase != "primal":

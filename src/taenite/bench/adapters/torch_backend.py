@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from .. import formulas
-from ..case import COTANGENT, Array, Row
-from .imperative import Call, Imperative
+from ..case import Array
+from .imperative import Imperative
 
 xp = SimpleNamespace(**vars(torch))
 xp.ops = cache(lambda: formulas.torch_ops(torch))
@@ -22,6 +22,7 @@ class Backend(Imperative):
 
     name = "torch"
     xp = xp
+    ad = torch.func
 
     def __init__(self, threads: int) -> None:
         torch.set_num_threads(threads)
@@ -37,27 +38,6 @@ class Backend(Imperative):
     def array(self, x: torch.Tensor) -> Array:
         found: Array = x.detach().numpy()
         return found
-
-    def vjp(self, row: Row, operands: tuple[Any, ...]) -> Call:
-        formula, wrt = row.case.formula, row.case.wrt
-        cotangent = torch.tensor(COTANGENT)
-
-        def call() -> Any:
-            value, pullback = torch.func.vjp(lambda *xs: formula(xp, *xs), *operands)
-            gradients = pullback(cotangent)
-            return (value, *[gradients[i] for i in wrt])
-
-        return call
-
-    def jvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
-        formula = row.case.formula
-        return lambda: torch.func.jvp(lambda *xs: formula(xp, *xs), operands, tangents)
-
-    def hvp(self, row: Row, operands: tuple[Any, ...], tangents: tuple[Any, ...]) -> Call:
-        formula, k = row.case.formula, len(tangents)
-        gradient = torch.func.grad(lambda *xs: formula(xp, *xs), argnums=row.case.wrt)
-        moved, fixed = operands[:k], operands[k:]
-        return lambda: torch.func.jvp(lambda *xs: gradient(*xs, *fixed), moved, tangents)[1]
 
     def trim(self) -> None:
         """PyTorch's CPU allocator keeps no pool."""
