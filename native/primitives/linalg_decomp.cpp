@@ -2,9 +2,9 @@
 // Operands are handed over in the order in which their memory lies, and what LAPACK leaves is described by
 // strides: nothing is transposed but the row-major operand of qr. NaN and Inf never reach LAPACK (gesdd does
 // not return from Inf).
-#include "kernels/table.h"
 #include "primitives/linalg.h"
 #include "primitives/linalg_common.h"
+#include "primitives/linalg_small.h"
 #include "providers/lapack.h"
 
 namespace tn {
@@ -51,15 +51,9 @@ bool is_small(const Matrices<T>& x, int64_t rows, int64_t cols) {
 template <class T, class All, class One>
 Failure each_matrix(const Matrices<T>& x, int64_t flops, bool small, All&& decompose_all, One&& decompose) {
   Unlocked unlocked(linalg::worth_unlocking(flops * x.count()));
-  Scratch pointers(small ? x.count() * sizeof(const void*) : 0), flags(small ? x.count() : 0);
+  Scratch flags(small ? x.count() : 0);
   bool* done = flags.as<bool>();
-  if (small) {
-    auto* a = pointers.as<const void*>();
-    for (int64_t i = 0; i < x.count(); ++i) a[i] = x[i];
-    decompose_all(kernels().small[sizeof(T) == sizeof(double)],
-                  SmallMatrices{a, x.row_stride, x.col_stride, int(x.rows), int(x.cols), size_t(x.count())},
-                  done);
-  }
+  if (small) decompose_all(kernels().small[sizeof(T) == sizeof(double)], linalg::SmallStack<T>(x), done);
   Failure failure;
   for (int64_t i = 0; i < x.count() && !failure; ++i)
     if (!small || !done[i]) failure.note(i, decompose(i));

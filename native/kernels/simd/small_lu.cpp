@@ -1,7 +1,7 @@
 // LU with partial pivoting of many small real matrices, one matrix in each lane, with LAPACK's pivots;
 // inverses and solutions from it. Each lane exchanges its own rows, by selection. A matrix that this is not
 // made for (NaN, Inf, singular to working precision) is left to LAPACK.
-#include "native/kernels/simd/vector.h"
+#include "native/kernels/simd/lane_group.h"
 
 namespace tn {
 namespace {
@@ -14,35 +14,6 @@ template <class T>
 constexpr T kSuspicious = sizeof(T) == 8 ? T(0x1p-39) : T(0x1p-17);
 template <class T>
 constexpr T kMinute = sizeof(T) == 8 ? T(0x1p-40) : T(0x1p-11);
-
-// Up to a register of matrices of a stack; lanes without a matrix repeat the last one.
-template <class T>
-struct LaneGroup {
-  static constexpr int kWidth = kLanes<Vector<T>>;
-  const T* a[kWidth];
-  ptrdiff_t row_stride, col_stride;
-  size_t first;
-  int used;
-
-  LaneGroup(const SmallMatrices& of, size_t begin)
-      : row_stride(of.row_stride), col_stride(of.col_stride), first(begin) {
-    used = int(of.count - begin < size_t(kWidth) ? of.count - begin : size_t(kWidth));
-    for (int lane = 0; lane < kWidth; ++lane)
-      a[lane] = static_cast<const T*>(of.a[begin + size_t(lane < used ? lane : used - 1)]);
-  }
-  TN_INLINE Vector<T> at(ptrdiff_t row, ptrdiff_t col) const {
-    const ptrdiff_t offset = row * row_stride + col * col_stride;
-    Vector<T> v;
-    for (int lane = 0; lane < kWidth; ++lane) v[lane] = a[lane][offset];
-    return v;
-  }
-  TN_INLINE Vector<T> at(const int (*order)[kWidth], int row, ptrdiff_t col) const {
-    Vector<T> v;
-    for (int lane = 0; lane < kWidth; ++lane)
-      v[lane] = a[lane][order[row][lane] * row_stride + col * col_stride];
-    return v;
-  }
-};
 
 // The order of the matrices where it is known when compiled (N), so that loops over it unroll.
 template <int N>

@@ -2,7 +2,7 @@
 // by one-sided ones (Hestenes), qr by Householder reflections with LAPACK's signs. Lanes that converged wait
 // for the others with rotations of angle zero. Jacobi's errors are no larger than LAPACK's; a matrix that
 // this is not made for (NaN, zero, denormal, singular to working precision) is left to it.
-#include "native/kernels/simd/vector.h"
+#include "native/kernels/simd/lane_group.h"
 
 namespace tn {
 namespace {
@@ -18,28 +18,9 @@ TN_INLINE V larger(V a, V b) {
   return select<V>(a > b, a, b);
 }
 
-// Up to a register of matrices of a stack.
-template <class T>
-struct Group {
-  const SmallMatrices& of;
-  size_t first;
-  int used;
-
-  // The element in every lane; lanes without a matrix repeat the last one.
-  TN_INLINE Vector<T> at(ptrdiff_t row, ptrdiff_t col) const {
-    const ptrdiff_t offset = row * of.row_stride + col * of.col_stride;
-    Vector<T> v;
-    for (int lane = 0; lane < kLanes<Vector<T>>; ++lane)
-      v[lane] = static_cast<const T*>(of.a[first + size_t(lane < used ? lane : used - 1)])[offset];
-    return v;
-  }
-};
-
 template <class T, class F>
 void for_each_group(const SmallMatrices& of, F f) {
-  constexpr size_t lanes = kLanes<Vector<T>>;
-  for (size_t i = 0; i < of.count; i += lanes)
-    f(Group<T>{of, i, int(of.count - i < lanes ? of.count - i : lanes)});
+  for (size_t i = 0; i < of.count; i += size_t(LaneGroup<T>::kWidth)) f(LaneGroup<T>(of, i));
 }
 
 // Collects the largest magnitude of each lane. As integers, Inf and NaN are larger than any number.
@@ -176,7 +157,7 @@ bool EighState<V>::diagonalise() {
 }
 
 template <class T>
-void eigh_group(const Group<T>& group, bool lower, T* w, T* vectors, bool* done) {
+void eigh_group(const LaneGroup<T>& group, bool lower, T* w, T* vectors, bool* done) {
   using V = Vector<T>;
   EighState<V> x;
   const int n = x.n = group.of.rows;
@@ -205,7 +186,7 @@ void eigh_group(const Group<T>& group, bool lower, T* w, T* vectors, bool* done)
 
 template <class T>
 void small_eigh(const SmallMatrices& of, bool lower, void* w, void* vectors, bool* done) {
-  for_each_group<T>(of, [&](const Group<T>& group) {
+  for_each_group<T>(of, [&](const LaneGroup<T>& group) {
     const size_t i = group.first, n = size_t(of.rows);
     eigh_group(group, lower, static_cast<T*>(w) + i * n,
                vectors ? static_cast<T*>(vectors) + i * n * n : nullptr, done + i);
@@ -271,7 +252,7 @@ Mask<V> has_full_rank(const V* values, int m, int n) {
 }
 
 template <class T>
-void svd_group(const Group<T>& group, T* left, T* s, T* right, bool* done) {
+void svd_group(const LaneGroup<T>& group, T* left, T* s, T* right, bool* done) {
   using V = Vector<T>;
   SvdState<V> x;
   const int m = x.m = group.of.rows, n = x.n = group.of.cols;
@@ -304,7 +285,7 @@ void svd_group(const Group<T>& group, T* left, T* s, T* right, bool* done) {
 
 template <class T>
 void small_svd(const SmallMatrices& of, void* left, void* s, void* right, bool* done) {
-  for_each_group<T>(of, [&](const Group<T>& group) {
+  for_each_group<T>(of, [&](const LaneGroup<T>& group) {
     const size_t i = group.first, m = size_t(of.rows), n = size_t(of.cols);
     svd_group(group, left ? static_cast<T*>(left) + i * m * n : nullptr, static_cast<T*>(s) + i * n,
               right ? static_cast<T*>(right) + i * n * n : nullptr, done + i);
@@ -366,7 +347,7 @@ void QrState<V>::form_q(int columns) {
 }
 
 template <class T>
-void qr_group(const Group<T>& group, int columns, T* q, T* r, bool* done) {
+void qr_group(const LaneGroup<T>& group, int columns, T* q, T* r, bool* done) {
   using V = Vector<T>;
   QrState<V> x;
   const int m = x.m = group.of.rows, n = x.n = group.of.cols;
@@ -392,7 +373,7 @@ void qr_group(const Group<T>& group, int columns, T* q, T* r, bool* done) {
 
 template <class T>
 void small_qr(const SmallMatrices& of, int columns, void* q, void* r, bool* done) {
-  for_each_group<T>(of, [&](const Group<T>& group) {
+  for_each_group<T>(of, [&](const LaneGroup<T>& group) {
     const size_t i = group.first, m = size_t(of.rows), n = size_t(of.cols), k = size_t(columns);
     qr_group(group, columns, q ? static_cast<T*>(q) + i * m * k : nullptr, static_cast<T*>(r) + i * k * n,
              done + i);
