@@ -13,8 +13,14 @@ class SmallVector {
  public:
   SmallVector() = default;
   explicit SmallVector(int n) { resize(n); }
-  SmallVector(const SmallVector&) = delete;
-  SmallVector& operator=(const SmallVector&) = delete;
+  SmallVector(const SmallVector& o) { *this = o; }
+  SmallVector& operator=(const SmallVector& o) {
+    if (this == &o) return *this;
+    clear();
+    reserve(o.n_);
+    for (const T& v : o) push_back(v);
+    return *this;
+  }
   ~SmallVector() {
     clear();
     if (data_ != local()) ::operator delete(data_);
@@ -42,6 +48,10 @@ class SmallVector {
     reserve(n);
     while (n_ < n) new (data_ + n_++) T();
     while (n_ > n) data_[--n_].~T();
+  }
+  void erase(int i) {
+    for (; i + 1 < n_; ++i) data_[i] = std::move(data_[i + 1]);
+    data_[--n_].~T();
   }
   void clear() {
     while (n_ > 0) data_[--n_].~T();

@@ -15,8 +15,10 @@ namespace tn {
   void fill_chains(KernelTable& table);         \
   void fill_complex_math(KernelTable& table);   \
   void fill_small_matrices(KernelTable& table); \
-  void fill_contractions(KernelTable& table);   \
+  void fill_exact_matmul(KernelTable& table);   \
   void fill_small_lu(KernelTable& table);       \
+  void fill_gemm(KernelTable& table);           \
+  void fill_gemv(KernelTable& table);           \
   }
 TN_DECLARE_TARGET(generic)
 #if defined(TN_HAVE_X86_TARGETS)
@@ -42,8 +44,10 @@ struct Target {
     target::fill_chains(t);         \
     target::fill_complex_math(t);   \
     target::fill_small_matrices(t); \
-    target::fill_contractions(t);   \
+    target::fill_exact_matmul(t);   \
     target::fill_small_lu(t);       \
+    target::fill_gemm(t);           \
+    target::fill_gemv(t);           \
   }
 
 const Target kTargets[] = {

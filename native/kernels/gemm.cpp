@@ -1,97 +1,126 @@
 #include "kernels/gemm.h"
 
-#include <algorithm>
+#include <unistd.h>
 
-#include "core/visit.h"
-#include "providers/routines.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/pool.h"
 
 namespace tn {
 namespace {
 
-// An operand as BLAS wants it, in column-major terms.
-struct Form {
-  char trans;
-  int64_t ld;
-};
-
-bool stored_as_is(int64_t rows, int64_t columns, int64_t row, int64_t col) {
-  return (row == 1 || rows == 1) && (col >= std::max<int64_t>(rows, 1) || columns == 1);
+int64_t cache_size(int level, int64_t otherwise) {
+  const long found = sysconf(level);
+  return found > 0 ? found : otherwise;
 }
 
-// op(X) of rows x columns; false if no form has these strides.
-bool find_form(int64_t rows, int64_t columns, int64_t row, int64_t col, bool conj, Form& form) {
-  if (!conj && stored_as_is(rows, columns, row, col)) {
-    form = {'N', columns == 1 ? rows : col};
-    return true;
+struct Caches {
+  int64_t l1 = cache_size(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
+  int64_t l2 = cache_size(_SC_LEVEL2_CACHE_SIZE, 512 << 10);
+};
+const Caches& caches() {
+  static const Caches found;
+  return found;
+}
+
+constexpr int64_t kMostOfB = 8 << 20;  // bytes of a packed block of B, which is read from the last cache
+
+// ---- reading in place
+
+bool plain(const Offsets& rows, const Offsets& columns) { return !rows.list && !columns.list; }
+
+// Whether lines that are `step` bytes apart stay in L1 together: a power of two sends them to a few sets.
+bool spread_out(int64_t lines, int64_t step) {
+  constexpr int64_t page = 4096, ways = 8;
+  const int64_t common = std::gcd(std::abs(step), page);
+  return lines * common <= ways * page;
+}
+
+bool reads_a_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
+  if (!plain(g.a_rows, g.a_columns)) return false;
+  const bool along_k = g.a_columns.step == 1, along_m = g.a_rows.step == 1;
+  if (g.n <= kernel.columns) return along_k || along_m || g.k * g.m * item <= caches().l2;
+  if (along_k && g.n <= 4 * kernel.columns) return true;
+  return g.m * g.k * item <= caches().l2 && (along_k || spread_out(g.k_block, g.a_columns.step * item));
+}
+
+bool reads_b_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
+  if (g.scale || !plain(g.b_rows, g.b_columns) || g.b_columns.step != 1) return false;
+  if (g.m <= 2 * kernel.rows) return true;
+  const int64_t step = std::abs(g.b_rows.step) * item;
+  return 4 * g.k_block * step <= 3 * caches().l2 && spread_out(g.k_block, step);
+}
+
+// ---- blocks
+
+// n in equal parts of at most `most`, in multiples of `unit`.
+int64_t even_parts(int64_t n, int64_t most, int64_t unit) {
+  const int64_t parts = (n + most - 1) / most, each = (n + parts - 1) / parts;
+  return (each + unit - 1) / unit * unit;
+}
+
+void choose_blocks(Gemm& g, const GemmKernel& kernel, int64_t item) {
+  g.k_block = even_parts(g.k, std::max<int64_t>(caches().l1 / 2 / (kernel.columns * item), 16), 1);
+  g.a_in_place = reads_a_in_place(g, kernel, item);
+  g.b_in_place = reads_b_in_place(g, kernel, item);
+  const int64_t rows = std::max<int64_t>(caches().l2 / 4 / (g.k_block * item), kernel.rows);
+  const bool one_block = 2 * g.m <= 3 * rows || (g.a_in_place && g.m * g.k_block * item <= caches().l2 / 2);
+  g.m_block = one_block ? g.m : even_parts(g.m, rows, kernel.rows);
+  const int64_t columns = std::max<int64_t>(kMostOfB / (g.k_block * item), kernel.columns);
+  g.n_block = one_block ? g.n : even_parts(g.n, columns, kernel.columns);
+}
+
+int64_t panels_of_b(const Gemm& g, const GemmKernel& kernel) {
+  if (g.b_in_place || g.m <= g.m_block) return 1;
+  return (std::min(g.n, g.n_block) + kernel.columns - 1) / kernel.columns;
+}
+
+constexpr int64_t kOnStack = 8 << 10;  // bytes
+
+void multiply(Gemm& g, const GemmKernel& kernel, int64_t item) {
+  const int64_t of_b = panels_of_b(g, kernel) * kernel.columns * g.k_block * item;
+  const int64_t of_a = g.a_in_place ? 0 : std::min(g.m, g.m_block) * g.k_block * item;
+  alignas(64) char small[kOnStack];
+  const Scratch large(of_a + of_b > kOnStack ? static_cast<size_t>(of_a + of_b) : 0);
+  char* room = of_a + of_b > kOnStack ? large.as<char>() : small;
+  g.packed_b = room;
+  g.packed_a = room + of_b;
+  kernel.multiply(g);
+}
+
+// ---- one row
+
+bool is_row_product(const Gemm& g) {
+  if (g.m != 1 || g.scale || !plain(g.a_rows, g.a_columns) || !plain(g.b_rows, g.b_columns) || g.c_columns.list)
+    return false;
+  return g.b_rows.step == 1 || (g.b_columns.step == 1 && g.c_columns.step == 1);
+}
+
+void row_product(DType dtype, Gemm& g, int64_t item) {
+  const bool by_columns = g.b_columns.step != 1 || g.c_columns.step != 1;
+  const bool copies = by_columns && g.a_columns.step != 1;
+  const Scratch contiguous(copies ? static_cast<size_t>(g.k * item) : 0);
+  if (copies) {
+    const size_t n = static_cast<size_t>(g.k);
+    kernels().load_strided[size_index(dtype)](g.a, g.a_columns.step * item, contiguous.as<char>(), n);
+    g.a = contiguous.as<char>();
+    g.a_columns.step = 1;
   }
-  if (!stored_as_is(columns, rows, col, row)) return false;
-  form = {conj ? 'C' : 'T', rows == 1 ? columns : row};
-  return true;
-}
-
-MatMul transposed(const MatMul& x) {
-  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,         x.a_col,
-          x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate};
-}
-
-// C or, as C^T = B^T A^T, its transpose: a vector is a column, and a matrix column-major.
-MatMul oriented(const MatMul& x) {
-  const bool as_is = x.m == 1 || x.n == 1 ? x.n == 1 : stored_as_is(x.m, x.n, x.c_row, x.c_col);
-  return as_is ? x : transposed(x);
-}
-
-bool is_dot(const MatMul& x) { return x.m == 1 && x.n == 1; }
-
-// A x, where BLAS knows the strides of the vectors.
-bool is_gemv(const MatMul& x) {
-  return x.n == 1 && !x.conj_b && (x.k == 1 || x.b_row > 0) && (x.m == 1 || x.c_row > 0);
-}
-
-struct Forms {
-  Form a, b;
-  int64_t ldc;
-};
-
-bool find_forms(const MatMul& x, Forms& forms) {
-  if (!find_form(x.m, x.k, x.a_row, x.a_col, x.conj_a, forms.a)) return false;
-  if (is_gemv(x)) return true;
-  forms.ldc = x.n == 1 ? x.m : x.c_col;
-  return stored_as_is(x.m, x.n, x.c_row, x.c_col) && find_form(x.k, x.n, x.b_row, x.b_col, x.conj_b, forms.b);
-}
-
-template <class T>
-void gemv(const MatMul& x, const Form& a) {
-  const bool as_is = a.trans == 'N';
-  providers::gemv<T>(a.trans, as_is ? x.m : x.k, as_is ? x.k : x.m, T(1), static_cast<const T*>(x.a), a.ld,
-                     static_cast<const T*>(x.b), x.k == 1 ? 1 : x.b_row, T(x.accumulate),
-                     static_cast<T*>(x.c), x.m == 1 ? 1 : x.c_row);
-}
-
-template <class T>
-void provider_product(const MatMul& x) {
-  Forms forms;
-  find_forms(x, forms);
-  if (is_gemv(x)) return gemv<T>(x, forms.a);
-  providers::gemm<T>(forms.a.trans, forms.b.trans, x.m, x.n, x.k, T(1), static_cast<const T*>(x.a),
-                     forms.a.ld, static_cast<const T*>(x.b), forms.b.ld, T(x.accumulate),
-                     static_cast<T*>(x.c), forms.ldc);
+  kernels().gemv[static_cast<int>(dtype)](g);
 }
 
 }  // namespace
 
-bool is_tiny(DType dtype, double multiplications) {
-  return !is_inexact(dtype) || multiplications <= (is_complex(dtype) ? 8 * 8 * 8 : 16 * 16 * 16);
-}
-
-bool provider_takes(const MatMul& x) {
-  Forms forms;
-  return is_dot(x) || find_forms(oriented(x), forms);
-}
-
-void gemm(DType dtype, const MatMul& x) {
-  if (is_dot(x) || is_tiny(dtype, double(x.m) * double(x.n) * double(x.k)))
-    return kernels().matmul[static_cast<int>(dtype)](x);
-  visit_inexact(dtype, [&]<class T>(Type<T>) { provider_product<T>(oriented(x)); });
+void gemm_in_blocks(DType dtype, Gemm g) {
+  const auto item = static_cast<int64_t>(itemsize(dtype));
+  if (g.k == 1) g.a_columns = g.b_rows = {1, nullptr};
+  if (g.n == 1 && !g.b_columns.list) g.b_columns.step = g.c_columns.step = 1;
+  if (is_row_product(g)) return row_product(dtype, g, item);
+  const GemmKernel& kernel = kernels().gemm[static_cast<int>(dtype)];
+  choose_blocks(g, kernel, item);
+  multiply(g, kernel, item);
 }
 
 }  // namespace tn

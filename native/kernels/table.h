@@ -124,8 +124,36 @@ struct MatMul {
   void* c;
   int64_t c_row, c_col;
   bool conj_a, conj_b, accumulate;
+  const void* alpha;  // an element that multiplies A B, or null; inexact dtypes
 };
 using MatMulFn = void (*)(const MatMul&);
+
+// Element i of an axis is at list[i], or at i * step where there is no list; in elements.
+struct Offsets {
+  int64_t step;
+  const int64_t* list;
+};
+
+// C (+)= A B for A of m x k and B of k x n, none of them empty, in blocks; see simd/gemm.cpp.
+struct Gemm {
+  int64_t m, n, k;
+  const void* a;
+  Offsets a_rows, a_columns;
+  const void* b;
+  Offsets b_rows, b_columns;
+  void* c;
+  Offsets c_rows, c_columns;
+  bool conj_a, conj_b, accumulate;
+  const void* scale;  // an element that multiplies A B, or null; B is then packed
+  bool a_in_place, b_in_place;  // else packed; B of contiguous rows only
+  int64_t m_block, n_block, k_block;
+  void *packed_a, *packed_b;  // room for m_block x k_block, and k_block x n_block in whole tiles (one tile
+                              // where m <= m_block or B is read in place)
+};
+struct GemmKernel {
+  int rows, columns;  // of the tile in registers
+  void (*multiply)(const Gemm&);
+};
 
 // n x n up to kSmallCols, as above; matrices that are singular to working precision are not done.
 struct SmallLuKernels {
@@ -155,7 +183,10 @@ struct KernelTable {
 
   // The first index of the largest (smallest) element, or of the first NaN; n >= 1.
   ArgFn argmax[kDTypes], argmin[kDTypes];
-  MatMulFn matmul[kDTypes];  // bool: or of ands
+  MatMulFn matmul[kDTypes];  // exact dtypes; bool: or of ands
+  GemmKernel gemm[kDTypes];  // inexact dtypes, as is
+  // m = 1, no lists: a contiguous where the rows of B are, else the rows of C (step 1) and B's columns.
+  void (*gemv[kDTypes])(const Gemm&);
 
   // Row k into columns: where x[i] beats best[i], best[i] = x[i] and index[i] = k.
   ArgAccumulateFn argmax_accumulate[kDTypes], argmin_accumulate[kDTypes];

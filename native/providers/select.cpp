@@ -81,16 +81,34 @@ void select(const Selection* selection) {
   block_selection ? void(block_selection = selection) : void(process_selection = selection);
 }
 
-const Selection* with_choice(const Selection* base, Provider* provider,
-                             const std::vector<Routine>& routines) {
-  Selection changed = *base;
-  for (Routine routine : routines) changed.of[index(routine)] = provider;
+namespace {
+
+const Selection* interned(const Selection& changed) {
   if (changed == kAllDefault) return &kAllDefault;
   Registry& r = registry();
   std::lock_guard lock(r.mutex);
   for (const Selection& known : r.selections)
     if (known == changed) return &known;
   return &r.selections.emplace_back(changed);
+}
+
+}  // namespace
+
+const Selection* with_choice(const Selection* base, Provider* provider,
+                             const std::vector<Routine>& routines) {
+  Selection changed = *base;
+  for (Routine routine : routines) {
+    changed.of[index(routine)] = provider;
+    if (routine == Routine::gemm) changed.native_products = false;
+  }
+  return interned(changed);
+}
+
+const Selection* with_native_products(const Selection* base) {
+  Selection changed = *base;
+  changed.of[index(Routine::gemm)] = nullptr;
+  changed.native_products = true;
+  return interned(changed);
 }
 
 const Selection* begin_block(const Selection* selection) { return std::exchange(block_selection, selection); }

@@ -7,9 +7,11 @@
 
 namespace tn::providers {
 
-// A provider per routine; null stands for the default.
+// A provider per routine; null stands for the default. Matrix products of the library itself are native where
+// that is faster, unless a provider was chosen for gemm; native_products makes all of them native.
 struct Selection {
   Provider* of[kRoutines] = {};
+  bool native_products = false;
   bool operator==(const Selection&) const = default;
 };
 
@@ -31,6 +33,7 @@ void select(const Selection* selection);
 
 // Selections live for ever and are equal only if they are the same.
 const Selection* with_choice(const Selection* base, Provider* provider, const std::vector<Routine>& routines);
+const Selection* with_native_products(const Selection* base);
 
 // Begins a block with this selection in this thread; gives what end_block must put back.
 const Selection* begin_block(const Selection* selection);

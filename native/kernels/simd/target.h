@@ -24,6 +24,7 @@
 #endif
 
 #define TN_INLINE inline __attribute__((always_inline))
+#define TN_LAMBDA_INLINE __attribute__((always_inline))
 #define TN_SHARED __attribute__((noinline))
 #define TN_COLD __attribute__((noinline, cold))
 
@@ -35,7 +36,9 @@ void fill_real_math(KernelTable& table);
 void fill_chains(KernelTable& table);
 void fill_complex_math(KernelTable& table);
 void fill_small_matrices(KernelTable& table);
-void fill_contractions(KernelTable& table);
+void fill_exact_matmul(KernelTable& table);
+void fill_gemm(KernelTable& table);
+void fill_gemv(KernelTable& table);
 void fill_small_lu(KernelTable& table);
 }  // namespace tn::TN_TARGET
 

@@ -1,0 +1,361 @@
+// Matrix products from registers outwards: a micro-kernel holds a tile of C in registers and reads rows of B as
+// vectors and elements of A as scalars; panels of B are packed side by side and stay in L1, blocks of A stay
+// in L2 (Goto & van de Geijn, "Anatomy of high-performance matrix multiplication", 2008). Packing reads
+// straight from any strides or lists of offsets (Matthews, "High-performance tensor contraction without
+// transposition", 2018), so that operands are never transposed elsewhere.
+//
+#include "native/kernels/simd/complex_lanes.h"
+#include "native/kernels/simd/vector.h"
+
+namespace tn {
+namespace {
+
+// Registers: rows x vectors x parts sums, one row of B, one scalar of A.
+constexpr int kTileVectors = 2;
+constexpr int kTileRows = kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
+
+// R is the real type; P is 1 for real elements, 2 for complex ones.
+template <class R, int P>
+constexpr int kRows = kTileRows / P;
+template <class R, int P>
+constexpr int kLanesOf = kLanes<Vector<R>> / P;  // elements
+template <class R, int P>
+constexpr int kColumns = kTileVectors * kLanesOf<R, P>;
+
+// ---- the micro-kernel
+
+// Strides in reals; lists of rows and columns of C in elements.
+template <class R>
+struct Tile {
+  int64_t k;
+  const R* a;
+  int64_t a_row, a_col;
+  const R* b;
+  int64_t b_row;
+  R* c;
+  const int64_t *rows, *columns;  // columns is null where they are side by side
+  int width;                      // columns of C
+  bool conj_a, conj_b, accumulate;
+};
+
+// Writes rows of a tile that is not whole or not contiguous.
+template <class R, int P>
+TN_SHARED void scatter(const Tile<R>& t, const R* from, int m, int64_t step) {
+  for (int i = 0; i < m; ++i, from += step)
+    for (int j = 0; j < t.width; ++j) {
+      R* to = t.c + (t.rows[i] + (t.columns ? t.columns[j] : j)) * P;
+      for (int part = 0; part < P; ++part)
+        to[part] = t.accumulate ? to[part] + from[j * P + part] : from[j * P + part];
+    }
+}
+
+template <class R, int P, int M, int N>
+void tile(const Tile<R>& t) {
+  using V = Vector<R>;
+  V sum[M][N][P];
+  for (auto& row : sum)
+    for (auto& column : row)
+      for (V& part : column) part = V{};
+  for (int i = 0; i < M; ++i) __builtin_prefetch(t.c + t.rows[i] * P, 1);
+  const R *a = t.a, *b = t.b;
+  const int64_t a_row = t.a_row, a_col = t.a_col, b_row = t.b_row;
+#pragma GCC unroll 2
+  for (int64_t p = t.k; p > 0; --p, a += a_col, b += b_row) {
+    V row[N];
+    for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
+    for (int i = 0; i < M; ++i)
+      for (int part = 0; part < P; ++part) {
+        const V scalar = splat<V>(a[i * a_row + part]);
+        for (int j = 0; j < N; ++j) sum[i][j][part] = fma(scalar, row[j], sum[i][j][part]);
+      }
+  }
+  const Combine<V> combine(t.conj_a, t.conj_b);
+  if (t.columns || t.width != N * kLanesOf<R, P>) {
+    alignas(kVectorBytes) R rows[M][N * kLanes<V>];
+    for (int i = 0; i < M; ++i)
+      for (int j = 0; j < N; ++j) store(rows[i] + j * kLanes<V>, combine(sum[i][j]));
+    return scatter<R, P>(t, rows[0], M, N * kLanes<V>);
+  }
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j) {
+      R* c = t.c + t.rows[i] * P + j * kLanes<V>;
+      const V value = combine(sum[i][j]);
+      store(c, t.accumulate ? load<V>(c) + value : value);
+    }
+}
+
+template <class R>
+using TileFn = void (*)(const Tile<R>&);
+template <class R, int P, int... row>
+constexpr TileFn<R> tile_of(int m, int n, Lanes<row...>) {
+  constexpr TileFn<R> known[kTileVectors][sizeof...(row)] = {{tile<R, P, row + 1, 1>...},
+                                                             {tile<R, P, row + 1, 2>...}};
+  return known[n - 1][m - 1];
+}
+
+// ---- packing
+
+template <int kBytes>
+struct WordOf;
+template <>
+struct WordOf<4> {
+  typedef float T;
+};
+template <>
+struct WordOf<8> {
+  typedef double T;
+};
+template <>
+struct WordOf<16> {
+  typedef double T;
+};
+
+TN_INLINE int64_t at(const Offsets& of, int64_t i) { return of.list ? of.list[i] : i * of.step; }
+
+// The length of the run of neighbours that begins at i.
+TN_INLINE int64_t run(const Offsets& of, int64_t i, int64_t n) {
+  if (!of.list) return of.step == 1 ? n - i : 1;
+  int64_t j = i + 1;
+  while (j < n && of.list[j] == of.list[i] + (j - i)) ++j;
+  return j - i;
+}
+
+// Elements at x + rows + columns.
+template <class T>
+struct Source {
+  const T* x;
+  Offsets rows, columns;
+};
+
+template <class T>
+TN_INLINE void pack_elements(const Source<T>& from, int64_t i0, int64_t i1, int64_t j0, int64_t j1, T* y,
+                             int64_t ldy) {
+  for (int64_t j = j0; j < j1; ++j) {
+    const T* x = from.x + at(from.columns, j);
+    for (int64_t i = i0; i < i1; ++i) y[j * ldy + i] = x[at(from.rows, i)];
+  }
+}
+
+// As many vectors as fit, and one that overlaps them.
+template <class T>
+TN_INLINE void copy_run(const T* x, T* y, int64_t n) {
+  constexpr int64_t lanes = kVectorBytes / sizeof(T);
+  using V = Vector<uint64_t>;
+  if (n < lanes) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i];
+    return;
+  }
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) store(y + i, load<V>(x + i));
+  if (i < n) store(y + n - lanes, load<V>(x + n - lanes));
+}
+
+// Elements are neighbours along i in runs.
+template <class T>
+TN_INLINE void pack_rows(const Source<T>& from, int64_t m, int64_t n, T* y, int64_t ldy) {
+  for (int64_t i = 0; i < m;) {
+    const int64_t length = run(from.rows, i, m);
+    const T* x = from.x + at(from.rows, i);
+    for (int64_t j = 0; j < n; ++j) copy_run(x + at(from.columns, j), y + j * ldy + i, length);
+    i += length;
+  }
+}
+
+// Transposes the N x N square of N registers.
+template <int S, class V, int... lane>
+TN_INLINE void exchange(V& a, V& b, Lanes<lane...>) {
+  constexpr int N = sizeof...(lane);
+  const V top = __builtin_shufflevector(a, b, ((lane & S) ? N + lane - S : lane)...);
+  b = __builtin_shufflevector(a, b, ((lane & S) ? N + lane : lane + S)...);
+  a = top;
+}
+template <int S, int N, class V>
+TN_INLINE void transpose_square(V (&rows)[N]) {
+  if constexpr (S < N) {
+    for (int i = 0; i < N; ++i)
+      if (!(i & S)) exchange<S>(rows[i], rows[i + S], LanesUpTo<N>{});
+    transpose_square<2 * S>(rows);
+  }
+}
+
+template <class T>
+constexpr int64_t kSquare = sizeof(T) == 16 ? 1 : kVectorBytes / int64_t(sizeof(T));
+
+template <class T>
+TN_INLINE void pack_square(const Source<T>& from, int64_t i, int64_t j, T* y, int64_t ldy) {
+  constexpr int N = kSquare<T>;
+  using V = Vector<typename WordOf<sizeof(T)>::T>;
+  const T* x = from.x + at(from.columns, j);
+  V rows[N];
+  for (int r = 0; r < N; ++r) rows[r] = load<V>(x + at(from.rows, i + r));
+  transpose_square<1>(rows);
+  for (int r = 0; r < N; ++r) store(y + (j + r) * ldy + i, rows[r]);
+}
+
+// Elements are neighbours along j in runs.
+template <class T>
+TN_INLINE void pack_columns(const Source<T>& from, int64_t m, int64_t n, T* y, int64_t ldy) {
+  constexpr int64_t N = kSquare<T>;
+  const int64_t whole = m - m % N;
+  for (int64_t j = 0; j < n;) {
+    const int64_t length = run(from.columns, j, n), first = j, end = j + length;
+    for (; j + N <= end; j += N)
+      for (int64_t i = 0; i < whole; i += N) pack_square(from, i, j, y, ldy);
+    pack_elements(from, whole, m, first, j, y, ldy);
+    pack_elements(from, 0, m, j, end, y, ldy);
+    j = end;
+  }
+}
+
+// y[j * ldy + i] = x at row i < m and column j < n.
+template <class T>
+TN_SHARED void pack(const Source<T>& from, int64_t m, int64_t n, T* y, int64_t ldy) {
+  constexpr int64_t N = kSquare<T>;
+  const int64_t along_rows = run(from.rows, 0, m);
+  if (along_rows == m || along_rows >= N) return pack_rows(from, m, n, y, ldy);
+  if constexpr (N > 1)
+    if (m >= N && run(from.columns, 0, n) >= N) return pack_columns(from, m, n, y, ldy);
+  pack_elements(from, 0, m, 0, n, y, ldy);
+}
+
+// ---- loops
+
+template <class R, int P>
+struct ElementType {
+  typedef Complex<R> T;
+};
+template <class R>
+struct ElementType<R, 1> {
+  typedef R T;
+};
+
+TN_INLINE Offsets skip(const Offsets& of, int64_t i) { return {of.step, of.list ? of.list + i : nullptr}; }
+TN_INLINE int64_t base(const Offsets& of, int64_t i) { return of.list ? 0 : i * of.step; }
+TN_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Rows of the next tile: what remains is shared out evenly between the last two.
+template <int kMost>
+TN_INLINE int64_t next_rows(int64_t left) {
+  return left <= kMost ? left : left < 2 * kMost ? (left + 1) / 2 : kMost;
+}
+
+template <class R, int P>
+struct Product {
+  using T = typename ElementType<R, P>::T;
+  const Gemm& g;
+
+  struct Block {
+    int64_t i, m, j, n, p, k;
+  };
+
+  TN_INLINE const T* a(int64_t i, int64_t p) const {
+    return static_cast<const T*>(g.a) + base(g.a_rows, i) + base(g.a_columns, p);
+  }
+  TN_INLINE const T* b(int64_t p, int64_t j) const {
+    return static_cast<const T*>(g.b) + base(g.b_rows, p) + base(g.b_columns, j);
+  }
+
+  // Points the tile at rows [i, i + m) of A, packed at the first use.
+  TN_INLINE void aim_a(Tile<R>& t, const Block& x, int64_t i, int64_t m, bool first) const {
+    if (g.a_in_place) {
+      t.a = reinterpret_cast<const R*>(a(x.i + i, x.p));
+      t.a_row = g.a_rows.step * P;
+      t.a_col = g.a_columns.step * P;
+      return;
+    }
+    T* packed = static_cast<T*>(g.packed_a) + i * x.k;
+    const bool by_rows = run(g.a_columns, x.p, x.p + x.k) >= kSquare<T>;
+    if (first) {
+      const Offsets rows = skip(g.a_rows, x.i + i), columns = skip(g.a_columns, x.p);
+      by_rows ? pack<T>({a(x.i + i, x.p), columns, rows}, x.k, m, packed, x.k)
+              : pack<T>({a(x.i + i, x.p), rows, columns}, m, x.k, packed, m);
+    }
+    t.a = reinterpret_cast<const R*>(packed);
+    t.a_row = (by_rows ? x.k : 1) * P;
+    t.a_col = (by_rows ? 1 : m) * P;
+  }
+
+  // Points the tile at columns [j, j + n) of B. A panel that is read in place has whole vectors only.
+  TN_INLINE void aim_b(Tile<R>& t, const Block& x, int64_t j, int64_t n, bool first) const {
+    constexpr int64_t width = kColumns<R, P>;
+    if (g.b_in_place && n % kLanesOf<R, P> == 0) {
+      t.b = reinterpret_cast<const R*>(b(x.p, x.j + j));
+      t.b_row = g.b_rows.step * P;
+      return;
+    }
+    T* packed = static_cast<T*>(g.packed_b) + (g.b_in_place || g.m <= g.m_block ? 0 : j * x.k);
+    if (first) pack_b(x, j, n, packed);
+    t.b = reinterpret_cast<const R*>(packed);
+    t.b_row = width * P;
+  }
+
+  TN_INLINE void pack_b(const Block& x, int64_t j, int64_t n, T* packed) const {
+    constexpr int64_t width = kColumns<R, P>;
+    pack<T>({b(x.p, x.j + j), skip(g.b_columns, x.j + j), skip(g.b_rows, x.p)}, n, x.k, packed, width);
+    if (n < width)
+      for (int64_t p = 0; p < x.k; ++p)
+        for (int64_t q = n; q < width; ++q) packed[p * width + q] = T{};
+    if (g.scale) scale(packed, width * x.k);
+  }
+
+  TN_SHARED void scale(T* x, int64_t n) const {
+    const T factor = *static_cast<const T*>(g.scale);
+    for (int64_t i = 0; i < n; ++i) {
+      if constexpr (P == 1)
+        x[i] *= factor;
+      else
+        x[i] = {x[i].re * factor.re - x[i].im * factor.im, x[i].re * factor.im + x[i].im * factor.re};
+    }
+  }
+
+  void block(const Block& x) const {
+    constexpr int64_t width = kColumns<R, P>;
+    T* const c = static_cast<T*>(g.c);
+    const bool accumulate = g.accumulate || x.p > 0;
+    Tile<R> t{x.k, nullptr, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, 0, g.conj_a, g.conj_b, accumulate};
+    int64_t rows[kTileRows], columns[width];
+    t.rows = rows;
+    for (int64_t j = 0; j < x.n; j += width) {
+      const int64_t n = smaller(x.n - j, width);
+      aim_b(t, x, j, n, x.i == 0);
+      t.width = int(n);
+      const bool side_by_side = run(skip(g.c_columns, x.j + j), 0, n) == n;
+      if (!side_by_side)
+        for (int64_t q = 0; q < n; ++q) columns[q] = at(g.c_columns, x.j + j + q);
+      t.columns = side_by_side ? nullptr : columns;
+      t.c = reinterpret_cast<R*>(c + (side_by_side ? at(g.c_columns, x.j + j) : 0));
+      const int vectors = n <= kLanesOf<R, P> ? 1 : 2;
+      for (int64_t i = 0; i < x.m;) {
+        const int64_t m = next_rows<kRows<R, P>>(x.m - i);
+        aim_a(t, x, i, m, j == 0);
+        for (int64_t r = 0; r < m; ++r) rows[r] = at(g.c_rows, x.i + i + r);
+        tile_of<R, P>(int(m), vectors, LanesUpTo<kRows<R, P>>{})(t);
+        i += m;
+      }
+    }
+  }
+
+  void operator()() const {
+    for (int64_t j = 0; j < g.n; j += g.n_block)
+      for (int64_t p = 0; p < g.k; p += g.k_block)
+        for (int64_t i = 0; i < g.m; i += g.m_block)
+          block({i, smaller(g.m - i, g.m_block), j, smaller(g.n - j, g.n_block), p,
+                 smaller(g.k - p, g.k_block)});
+  }
+};
+
+template <class R, int P>
+void multiply(const Gemm& g) {
+  Product<R, P>{g}();
+}
+
+}  // namespace
+
+void TN_TARGET::fill_gemm(KernelTable& table) {
+  table.gemm[int(DType::F32)] = {kRows<float, 1>, kColumns<float, 1>, multiply<float, 1>};
+  table.gemm[int(DType::F64)] = {kRows<double, 1>, kColumns<double, 1>, multiply<double, 1>};
+  table.gemm[int(DType::C64)] = {kRows<float, 2>, kColumns<float, 2>, multiply<float, 2>};
+  table.gemm[int(DType::C128)] = {kRows<double, 2>, kColumns<double, 2>, multiply<double, 2>};
+}
+
+}  // namespace tn
