@@ -60,7 +60,9 @@ def ilp64_openblas():
 class TestDefault:
     def test_is_the_embedded_openblas(self):
         tn.providers.ensure()
-        assert set(tn.providers.selected().values()) == {"openblas"}
+        served = tn.providers.selected()
+        assert served.pop("gemm") == "native"
+        assert set(served.values()) == {"openblas"}
 
     @pytest.mark.parametrize("n", [1, 2, 24])
     def test_every_routine_with_every_type(self, n):
@@ -103,7 +105,7 @@ class TestUse:
             with tn.providers.use(target):
                 assert set(tn.providers.selected().values()) == {copied_openblas.name}
                 assert_checks_pass(tn.providers.check())
-        assert set(tn.providers.selected().values()) == {"openblas"}
+        assert set(tn.providers.selected().values()) == {"openblas", "native"}
 
     def test_one_library_is_one_provider(self, copied_openblas, tmp_path):
         link = tmp_path / "libother_name.so"
@@ -126,6 +128,24 @@ class TestUse:
             assert tn.providers.selected()["gemm"] == copied_openblas.name
         assert tn.providers.selected()["gesdd"] == "openblas"
 
+    def test_by_name_of_the_routine(self, copied_openblas):
+        x = tn.ones((40, 40))
+        with tn.providers.use(gemm=copied_openblas, gesdd="openblas"):
+            selected = tn.providers.selected()
+            assert (selected["gemm"], selected["getrf"]) == (copied_openblas.name, "openblas")
+            numpy.testing.assert_array_equal(numpy.asarray(x @ x), 40.0)
+            with tn.providers.use(gemm="native"):
+                assert tn.providers.selected()["gemm"] == "native"
+                numpy.testing.assert_array_equal(numpy.asarray(x @ x), 40.0)
+            with tn.providers.use("openblas"):
+                assert tn.providers.selected()["gemm"] == "openblas"
+        with pytest.raises(ValueError, match="only gemm has a native kernel, got gesdd='native'"):
+            tn.providers.use(gesdd="native")
+        with pytest.raises(ValueError, match="unknown routines"):
+            tn.providers.use(gem="openblas")
+        with pytest.raises(TypeError, match="name a provider"):
+            tn.providers.use()
+
     def test_call_sticks_for_the_process(self, copied_openblas):
         code = f"""
 import threading, taenite as tn
@@ -141,12 +161,12 @@ print(seen[0], tn.providers.selected()["gesdd"], len(tn.providers.info()))
         with tn.providers.use("openblas"):
             tn.providers.use(copied_openblas)
             assert tn.providers.selected()["gemm"] == copied_openblas.name
-        assert tn.providers.selected()["gemm"] == "openblas"
+        assert tn.providers.selected()["getrf"] == "openblas"
 
     def test_block_belongs_to_its_thread(self, copied_openblas):
         seen = []
         with tn.providers.use(copied_openblas):
-            thread = threading.Thread(target=lambda: seen.append(tn.providers.selected()["gemm"]))
+            thread = threading.Thread(target=lambda: seen.append(tn.providers.selected()["getrf"]))
             thread.start()
             thread.join()
         assert seen == ["openblas"]
@@ -154,7 +174,7 @@ print(seen[0], tn.providers.selected()["gesdd"], len(tn.providers.info()))
     def test_exception_leaves_the_block(self, copied_openblas):
         with pytest.raises(KeyError), tn.providers.use(copied_openblas):
             raise KeyError
-        assert tn.providers.selected()["gemm"] == "openblas"
+        assert tn.providers.selected()["getrf"] == "openblas"
 
     def test_unknown_name_lists_what_there_is(self):
         with pytest.raises(ValueError, match=r"unknown provider 'mkll'") as caught:
@@ -228,7 +248,7 @@ class TestInfo:
         assert info["kind"] == "openblas" and info["integer_bits"] == 32 and info["prefix"] == "scipy_"
         assert info["version"].startswith("0.3.") and info["lapack_version"].startswith("3.")
         assert info["kernel"] and info["threading"] == "pthreads" and info["missing"] == []
-        assert info["serves"] == list(tn.providers.ROUTINES)
+        assert info["serves"] == [name for name in tn.providers.ROUTINES if name != "gemm"]
 
     def test_agrees_with_threadpoolctl(self):
         threadpoolctl = pytest.importorskip("threadpoolctl", reason="an independent witness")

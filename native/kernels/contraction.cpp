@@ -255,8 +255,8 @@ bool is_multiply_and_sum(const Contraction& p) {
   return last.a == 1 && last.b == 1 && last.size >= 16 && volume(p.m) * volume(p.n) * volume(p.k) <= kTiny;
 }
 
-// From how many multiplications on the provider's product is faster than the native one: only where the native
-// kernels lack the vectors that the provider has.
+// From how many multiplications on the provider's product is faster than the native one: only where the
+// native kernels lack the vectors that the provider has.
 bool provider_is_chosen(DType dtype, double multiplications) {
   const providers::Selection& chosen = *providers::selected();
   if (chosen.native_products) return false;

@@ -37,8 +37,8 @@ const Axis& at(const Axes& axes, int i) { return i < 0 ? kNone : axes[i]; }
 
 MatMul product_of(const Contraction& p, const Choice& choice) {
   const Axis &m = at(p.m, choice.m), &n = at(p.n, choice.n), &k = at(p.k, choice.k);
-  return {m.size, n.size, k.size,   p.a,      m.a,          k.a,    p.b, k.b,
-          n.b,    p.c,    m.c,      n.c,      p.conj_a,     p.conj_b, p.accumulate, p.alpha};
+  return {m.size, n.size, k.size, p.a, m.a,      k.a,      p.b,          k.b,
+          n.b,    p.c,    m.c,    n.c, p.conj_a, p.conj_b, p.accumulate, p.alpha};
 }
 
 template <class F>
@@ -59,8 +59,7 @@ Choice best_choice(const Contraction& p) {
   each_choice(p, [&](Choice choice) {
     const MatMul product = product_of(p, choice);
     choice.volume = volume(product);
-    if (choice.volume > best.volume && takes(p.dtype, product))
-      best = choice;
+    if (choice.volume > best.volume && takes(p.dtype, product)) best = choice;
   });
   return best;
 }

@@ -93,7 +93,8 @@ void multiply(Gemm& g, const GemmKernel& kernel, int64_t item) {
 // ---- one row
 
 bool is_row_product(const Gemm& g) {
-  if (g.m != 1 || g.scale || !plain(g.a_rows, g.a_columns) || !plain(g.b_rows, g.b_columns) || g.c_columns.list)
+  if (g.m != 1 || g.scale || !plain(g.a_rows, g.a_columns) || !plain(g.b_rows, g.b_columns) ||
+      g.c_columns.list)
     return false;
   return g.b_rows.step == 1 || (g.b_columns.step == 1 && g.c_columns.step == 1);
 }

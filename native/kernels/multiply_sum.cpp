@@ -108,8 +108,9 @@ void multiply_and_sum(const Contraction& p) {
   Loops outer{{}, {}, {p.c, const_cast<char*>(p.a), const_cast<char*>(p.b)}}, sums{};
   for (const Axes* group : {&p.batch, &p.m, &p.n}) add(outer, *group, inner, item);
   add(sums, p.k, inner, item);
-  Sums s{p.dtype, {}, {}, axis.c * item, p.accumulate,
-         is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add, {}, {}};
+  Sums s{
+      p.dtype, {}, {}, axis.c * item, p.accumulate, is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add,
+      {},      {}};
   s.a.dtype = s.b.dtype = p.dtype;
   s.a.step = axis.a * item, s.b.step = axis.b * item;
   s.a.conj = p.conj_a, s.b.conj = p.conj_b;

@@ -30,7 +30,7 @@ bool find_form(int64_t rows, int64_t columns, int64_t row, int64_t col, bool con
 }
 
 MatMul transposed(const MatMul& x) {
-  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,         x.a_col,
+  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,          x.a_col,
           x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate, x.alpha};
 }
 
@@ -65,9 +65,9 @@ T alpha_of(const MatMul& x) {
 template <class T>
 void gemv(const MatMul& x, const Form& a) {
   const bool as_is = a.trans == 'N';
-  providers::gemv<T>(a.trans, as_is ? x.m : x.k, as_is ? x.k : x.m, alpha_of<T>(x), static_cast<const T*>(x.a), a.ld,
-                     static_cast<const T*>(x.b), x.k == 1 ? 1 : x.b_row, T(x.accumulate),
-                     static_cast<T*>(x.c), x.m == 1 ? 1 : x.c_row);
+  providers::gemv<T>(a.trans, as_is ? x.m : x.k, as_is ? x.k : x.m, alpha_of<T>(x),
+                     static_cast<const T*>(x.a), a.ld, static_cast<const T*>(x.b), x.k == 1 ? 1 : x.b_row,
+                     T(x.accumulate), static_cast<T*>(x.c), x.m == 1 ? 1 : x.c_row);
 }
 
 template <class T>

@@ -144,7 +144,7 @@ struct Gemm {
   void* c;
   Offsets c_rows, c_columns;
   bool conj_a, conj_b, accumulate;
-  const void* scale;  // an element that multiplies A B, or null; B is then packed
+  const void* scale;            // an element that multiplies A B, or null; B is then packed
   bool a_in_place, b_in_place;  // else packed; B of contiguous rows only
   int64_t m_block, n_block, k_block;
   void *packed_a, *packed_b;  // room for m_block x k_block, and k_block x n_block in whole tiles (one tile

@@ -3,8 +3,9 @@
 //
 // Every axis of the problem has a stride in a, in b and in the output. Axes along which nothing moves are
 // summed or broadcast, not multiplied; the others are the axes of a Contraction (kernels/contraction.h).
-#include "core/visit.h"
 #include "kernels/contraction.h"
+
+#include "core/visit.h"
 #include "kernels/copy.h"
 #include "primitives/primitive.h"
 

@@ -73,6 +73,7 @@ void bind_selection(nb::module_& m) {
         return with_choice(base, provider, routines_named(routines));
       },
       nb::arg("base"), nb::arg("provider"), nb::arg("routines"), nb::rv_policy::reference);
+  m.def("selection_with_native_products", &with_native_products, nb::arg("base"), nb::rv_policy::reference);
   m.def("selection_begin_block", &begin_block, nb::arg("selection"), nb::rv_policy::reference,
         nb::sig("def selection_begin_block(selection: ProviderSelection) -> ProviderSelection | None"));
   m.def("selection_end_block", &end_block, nb::arg("outer").none());

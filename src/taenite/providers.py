@@ -8,6 +8,10 @@ No BLAS is linked. A provider is a shared library loaded when the first call nee
 
 Names: ``openblas`` (the scipy-openblas32 wheel, the default), ``mkl`` (the mkl wheel), ``system``
 (OpenBLAS, BLIS or the reference libraries of the operating system), or a path.
+
+Matrix products (``gemm``) are computed by taenite itself where its kernels have the vectors of this
+processor, unless a provider is chosen for them: ``tn.providers.use(gemm="openblas")``. With
+``use(gemm="native")`` they stay native whatever the other routines use.
 """
 
 from __future__ import annotations
@@ -195,19 +199,46 @@ def _indices(routines: Iterable[str] | None) -> list[int]:
     return [ROUTINES.index(name) for name in names]
 
 
-class use:
-    """Chooses the provider of all routines, or of some of them.
+def _with_routine(base: _core.ProviderSelection, routine: str, target: Target) -> _core.ProviderSelection:
+    (index,) = _indices([routine])
+    if target != "native":
+        return _core.selection_with(base, _opened(target), [index])
+    if routine != "gemm":
+        raise ValueError(f"providers.use: only gemm has a native kernel, got {routine}='native'.")
+    return _core.selection_with_native_products(base)
 
-    The call itself takes effect at once: for the process, or inside a ``with tn.providers.use(...)``
-    block for the rest of that block in this thread. In a ``with`` statement the choice holds for
-    the block and this thread only.
+
+class use:
+    """Chooses the provider of all routines, of those in ``routines``, or of routines by name.
+
+    ``use("mkl")``, ``use("mkl", routines=["gesdd"])`` and ``use(gemm="native", gesdd="mkl")``. The call
+    itself takes effect at once: for the process, or inside a ``with tn.providers.use(...)`` block for the
+    rest of that block in this thread. In a ``with`` statement the choice holds for the block and this
+    thread only.
+
+    >>> with tn.providers.use(gemm="native"):
+    ...     tn.providers.selected()["gemm"]
+    'native'
     """
 
-    def __init__(self, provider: Target, *, routines: Iterable[str] | None = None) -> None:
-        indices = _indices(routines)
-        opened = _opened(provider)
-        self._before = _core.selection_current()
-        self._chosen = _core.selection_with(self._before, opened, indices)
+    def __init__(
+        self,
+        provider: Target | None = None,
+        *,
+        routines: Iterable[str] | None = None,
+        **by_routine: Target,
+    ) -> None:
+        if provider is None and not by_routine:
+            raise TypeError("providers.use: name a provider, or one for a routine: use(gemm='openblas').")
+        self._before = chosen = _core.selection_current()
+        if provider is not None:
+            indices = _indices(routines)
+            chosen = _core.selection_with(chosen, _opened(provider), indices)
+        elif routines is not None:
+            raise TypeError("providers.use: routines needs a provider that serves them.")
+        for routine, target in by_routine.items():
+            chosen = _with_routine(chosen, routine, target)
+        self._chosen = chosen
         self._outer: list[_core.ProviderSelection | None] = []
         _core.selection_set(self._chosen)
 
@@ -231,19 +262,23 @@ def ensure() -> None:
 
 
 def selected() -> dict[str, str]:
-    """The name of the provider that serves each routine in this thread.
+    """The name of the provider that serves each routine in this thread; ``native`` where taenite does.
 
     >>> with tn.providers.use("openblas"):
     ...     tn.providers.selected()["gesdd"]
     'openblas'
     """
-    chosen = _core.selection_current().providers()
+    current = _core.selection_current()
+    chosen = current.providers()
     default = _core.provider_default() if None in chosen else None
-    return {
+    served = {
         routine: provider.name
         for routine, choice in zip(ROUTINES, chosen, strict=True)
         if (provider := choice or default)
     }
+    if chosen[ROUTINES.index("gemm")] is None:
+        served["gemm"] = "native"
+    return served
 
 
 _hashes: dict[tuple[str, int, int], str] = {}

@@ -1,6 +1,6 @@
-// Matrix products from registers outwards: a micro-kernel holds a tile of C in registers and reads rows of B as
-// vectors and elements of A as scalars; panels of B are packed side by side and stay in L1, blocks of A stay
-// in L2 (Goto & van de Geijn, "Anatomy of high-performance matrix multiplication", 2008). Packing reads
+// Matrix products from registers outwards: a micro-kernel holds a tile of C in registers and reads rows of B
+// as vectors and elements of A as scalars; panels of B are packed side by side and stay in L1, blocks of A
+// stay in L2 (Goto & van de Geijn, "Anatomy of high-performance matrix multiplication", 2008). Packing reads
 // straight from any strides or lists of offsets (Matthews, "High-performance tensor contraction without
 // transposition", 2018), so that operands are never transposed elsewhere.
 //
