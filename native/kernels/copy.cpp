@@ -3,7 +3,7 @@
 #include "core/observe.h"
 #include "kernels/bytes.h"
 #include "kernels/nest.h"
-#include "kernels/table.h"
+#include "kernels/permute.h"
 
 namespace tn {
 namespace {
@@ -17,46 +17,12 @@ Nest<2> nest_of(const Tensor& dst, const Tensor& src) {
   return nest;
 }
 
-// Brings the axis along which src is contiguous next to the innermost, along which dst is.
-bool transposes(Nest<2>& nest, int64_t item) {
-  int last = nest.ndim() - 1;
-  if (last < 1 || nest.strides[0][last] != item || nest.strides[1][last] == item) return false;
-  for (int axis = 0; axis < last; ++axis)
-    if (nest.strides[1][axis] == item) {
-      nest.swap(axis, last - 1);
-      return true;
-    }
-  return false;
-}
-
-template <class T>
-void copy_nest(Nest<2>& nest) {
-  constexpr int64_t item = sizeof(T);
-  constexpr int size = size_index(sizeof(T));
-  if (nest.ndim() == 0) return nest.each(0, [](auto& at) { copy_row<T>(at[0], 0, at[1], 0, 1); });
-  const int last = nest.ndim() - 1;
-  if (transposes(nest, item))
-    return nest.each(2, [&, move = kernels().transpose2d[size]](auto& at) {
-      move(at[1], nest.strides[1][last] / item, at[0], nest.strides[0][last - 1] / item, nest.shape[last],
-           nest.shape[last - 1]);
-    });
-  const int64_t n = nest.shape[last], ds = nest.strides[0][last], ss = nest.strides[1][last];
-  if (ds == item && ss == item)
-    return nest.each(1, [=](auto& at) { std::memcpy(at[0], at[1], static_cast<size_t>(n * item)); });
-  if (ds == item && ss == 0)
-    return nest.each(1, [=, set = kernels().fill[size]](auto& at) { set(at[1], at[0], n); });
-  if (ds == item)
-    return nest.each(1, [=, load = kernels().load_strided[size]](auto& at) { load(at[1], ss, at[0], n); });
-  nest.each(1, [=](auto& at) { copy_row<T>(at[0], ds, at[1], ss, n); });
-}
-
 size_t bytes_of(const Tensor& t) { return static_cast<size_t>(t.numel()) * itemsize(t.dtype); }
 
 }  // namespace
 
 void move_into(const Tensor& dst, const Tensor& src) {
-  Nest<2> nest = nest_of(dst, src);
-  by_size(itemsize(dst.dtype), [&]<class T>(T) { copy_nest<T>(nest); });
+  permute(nest_of(dst, src), static_cast<int64_t>(itemsize(dst.dtype)));
 }
 
 void copy_into(const Tensor& dst, const Tensor& src) {

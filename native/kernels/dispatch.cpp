@@ -10,6 +10,7 @@ namespace tn {
   namespace target {                            \
   void fill_arithmetic(KernelTable& table);     \
   void fill_moves(KernelTable& table);          \
+  void fill_permutations(KernelTable& table);   \
   void fill_reductions(KernelTable& table);     \
   void fill_real_math(KernelTable& table);      \
   void fill_chains(KernelTable& table);         \
@@ -39,6 +40,7 @@ struct Target {
   [](KernelTable& t) {              \
     target::fill_arithmetic(t);     \
     target::fill_moves(t);          \
+    target::fill_permutations(t);   \
     target::fill_reductions(t);     \
     target::fill_real_math(t);      \
     target::fill_chains(t);         \

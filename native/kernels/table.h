@@ -84,6 +84,25 @@ using StoreStridedFn = void (*)(const void* x, void* y, ptrdiff_t stride_bytes, 
 using FillFn = void (*)(const void* value, void* y, size_t n);
 using TransposeFn = void (*)(const void* x, ptrdiff_t ldx, void* y, ptrdiff_t ldy, size_t rows, size_t cols);
 
+// The largest tile of a permuting copy: items, and bytes, along each side.
+inline constexpr int kMostPermuted = 128, kPermutedBytes = 512;
+
+// A permuting copy of items: item (i, j) moves from src + row_at[i] + j * src_item to
+// dst + col_at[j] + i * dst_item, i < rows, j < cols; and that `repeat` times, at steps. Offsets in bytes.
+// `stream`: write past the caches, in whole lines of 64 bytes.
+struct PermuteTile {
+  const char* src;
+  char* dst;
+  const ptrdiff_t *row_at, *col_at;
+  size_t rows, cols;
+  size_t item;
+  ptrdiff_t src_item, dst_item;
+  size_t repeat;
+  ptrdiff_t src_step, dst_step;
+  bool stream;
+};
+using PermuteFn = void (*)(const PermuteTile&);
+
 // vv takes two vectors; in vs and sv the scalar side (s) points at one element that meets every element of
 // the other.
 struct BinaryKernels {
@@ -195,6 +214,10 @@ struct KernelTable {
   StoreStridedFn store_strided[kItemSizes];  // y at i * stride_bytes = x[i]
   FillFn fill[kItemSizes];
   TransposeFn transpose2d[kItemSizes];  // y[j * ldy + i] = x[i * ldx + j], i < rows, j < cols; ld in elements
+
+  PermuteFn permute[kItemSizes];          // items contiguous along rows of src and along columns of dst
+  PermuteFn permute_strided[kItemSizes];  // any item strides
+  PermuteFn permute_runs;                 // any item strides and sizes
 
   ChainFn chain[2];       // float32, float64
   SmallKernels small[2];  // float32, float64

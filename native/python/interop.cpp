@@ -1,4 +1,6 @@
 // The buffer protocol, both ways. NumPy, and what DLPack brings, meet tensors through it (ops/exchange.py).
+#include "kernels/block.h"
+#include "kernels/copy.h"
 #include "python/bindings.h"
 
 namespace tn {
@@ -60,6 +62,15 @@ nb::object from_buffer(nb::handle source) {
   t.storage = Storage::foreign(owner->buf, owner->len, owner->readonly, owner, release_buffer);
   t.data = t.storage->data;
   return wrap(Value(std::move(t)));
+}
+
+nb::object copied(const Value& x) {
+  Tensor out = empty(x.t.dtype, x.t.shape());
+  {
+    Unlocked unlocked(out.numel() >= kWorthUnlocking);
+    copy_into(out, x.t);
+  }
+  return wrap(Value(std::move(out)));
 }
 
 bool refuse(const char* why) {
@@ -143,6 +154,7 @@ bool may_overlap(const Tensor& x, const Tensor& y) {
 
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m) {
   m.def("from_buffer", from_buffer, nb::arg("source"));
+  m.def("copied", copied, nb::arg("x"), nb::sig("def copied(x: Tensor) -> Tensor"));
   m.def("may_overlap", [](const Value& x, const Value& y) { return may_overlap(x.t, y.t); });
   auto* type = reinterpret_cast<PyTypeObject*>(tensor.ptr());
   type->tp_as_buffer->bf_getbuffer = get_buffer;

@@ -6,12 +6,14 @@ import pytest
 from taenite.bench import adapters, cases
 from taenite.bench.adapters.base import Unsupported
 from taenite.bench.case import Row, Size, all_cases
+from taenite.bench.cases import permutation
 from taenite.bench.measure import Stopwatch
 
 assert cases.__all__
 
 BACKENDS = ("eager", "compiled", "numpy", "jax", "torch")
 SMALL = {
+    **{name: tuple(min(n, 5) for n in shape) for name, _, shape, _ in permutation.PATTERNS},
     "matmul_rect": (6, 20, 7),
     "solve": (16, 3),
     "grad_sum_solve": (16, 2),

@@ -26,7 +26,7 @@ def test_row_keys_are_unique():
 
 def test_every_case_is_documented_and_belongs_to_a_suite():
     assert all(case.description and case.suites for case in all_cases())
-    assert suites() == ("fusion", "large_ad", "micro", "real", "second_order")
+    assert suites() == ("fusion", "large_ad", "micro", "permutation", "real", "second_order")
 
 
 def test_hvp_rows_are_in_their_own_suite_only():

@@ -31,6 +31,7 @@
 namespace tn::TN_TARGET {
 void fill_arithmetic(KernelTable& table);
 void fill_moves(KernelTable& table);
+void fill_permutations(KernelTable& table);
 void fill_reductions(KernelTable& table);
 void fill_real_math(KernelTable& table);
 void fill_chains(KernelTable& table);

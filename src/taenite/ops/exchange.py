@@ -112,7 +112,7 @@ def copy(x: Tensor) -> Tensor:
     """A copy with memory of its own, in row-major order, not tracked."""
     if _core.is_traced(x) and not _core.is_wrapped(x):
         return x.astype(x.dtype)
-    return _core.from_buffer(numpy.array(array_view(_untracked(x, "copy")), order="C"))
+    return _core.copied(_untracked(x, "copy"))
 
 
 def deepcopy(x: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -14,6 +14,7 @@ from ..case import Array
 from .imperative import Imperative
 
 xp = SimpleNamespace(**vars(torch))
+xp.permute_dims = torch.permute
 xp.ops = cache(lambda: formulas.torch_ops(torch))
 
 
