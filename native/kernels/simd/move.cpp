@@ -1,4 +1,4 @@
-// Kernels that move elements: casts, where, strided tiles and fills.
+// Kernels that move elements: casts, where, strided tiles, fills and the transposing copy.
 #include "native/kernels/simd/vector.h"
 
 namespace tn {
@@ -135,6 +135,76 @@ void store_strided_loop(const void* x, void* y, ptrdiff_t stride, size_t n) {
   for (size_t i = 0; i < n; ++i) *at_bytes<T>(y, ptrdiff_t(i) * stride) = in[i];
 }
 
+// ---- transpose: squares of registers, which stay faster than pieces of rows while everything is in L1 ----
+
+// Transposes the N x N matrix of N registers in log2(N) rounds: round s exchanges the off-diagonal s x s
+// blocks.
+template <int S, class V, int... lane>
+TN_INLINE void exchange(V& a, V& b, Lanes<lane...>) {
+  constexpr int N = sizeof...(lane);
+  const V top = __builtin_shufflevector(a, b, ((lane & S) ? N + lane - S : lane)...);
+  b = __builtin_shufflevector(a, b, ((lane & S) ? N + lane : lane + S)...);
+  a = top;
+}
+
+template <int S, int N, class V>
+TN_INLINE void transpose_rounds(V (&rows)[N]) {
+  if constexpr (S < N) {
+    for (int i = 0; i < N; ++i)
+      if (!(i & S)) exchange<S>(rows[i], rows[i + S], LanesUpTo<N>{});
+    transpose_rounds<2 * S>(rows);
+  }
+}
+
+template <class T>
+constexpr int kTile = kVectorBytes / int(sizeof(T));
+
+template <class T>
+TN_INLINE void transpose_tile(const T* x, ptrdiff_t ldx, T* y, ptrdiff_t ldy) {
+  constexpr int N = kTile<T>;
+  using V = Vector<T>;
+  V rows[N];
+  for (int i = 0; i < N; ++i) rows[i] = load<V>(x + i * ldx);
+  transpose_rounds<1>(rows);
+  for (int j = 0; j < N; ++j) store(y + j * ldy, rows[j]);
+}
+
+template <class T>
+TN_INLINE void transpose_scalar(const T* x, ptrdiff_t ldx, T* y, ptrdiff_t ldy, size_t rows, size_t cols) {
+  for (size_t j = 0; j < cols; ++j)
+    for (size_t i = 0; i < rows; ++i)
+      y[ptrdiff_t(j) * ldy + ptrdiff_t(i)] = x[ptrdiff_t(i) * ldx + ptrdiff_t(j)];
+}
+
+// One block of rows x cols elements, small enough that its lines stay in L1.
+template <class T>
+void transpose_block(const T* x, ptrdiff_t ldx, T* y, ptrdiff_t ldy, size_t rows, size_t cols) {
+  if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
+    constexpr size_t N = kTile<T>;
+    const size_t whole_rows = rows - rows % N, whole_cols = cols - cols % N;
+    for (size_t j = 0; j < whole_cols; j += N)
+      for (size_t i = 0; i < whole_rows; i += N)
+        transpose_tile(x + ptrdiff_t(i) * ldx + j, ldx, y + ptrdiff_t(j) * ldy + i, ldy);
+    transpose_scalar(x + whole_cols, ldx, y + ptrdiff_t(whole_cols) * ldy, ldy, whole_rows,
+                     cols - whole_cols);
+    transpose_scalar(x + ptrdiff_t(whole_rows) * ldx, ldx, y + whole_rows, ldy, rows - whole_rows, cols);
+  } else {
+    transpose_scalar(x, ldx, y, ldy, rows, cols);
+  }
+}
+
+template <class T>
+void transpose_loop(const void* px, ptrdiff_t ldx, void* py, ptrdiff_t ldy, size_t rows, size_t cols) {
+  constexpr size_t kBlock = 256 / sizeof(T) < 16 ? 16 : 256 / sizeof(T);
+  const T* x = static_cast<const T*>(px);
+  T* y = static_cast<T*>(py);
+  for (size_t i = 0; i < rows; i += kBlock)
+    for (size_t j = 0; j < cols; j += kBlock) {
+      const size_t r = rows - i < kBlock ? rows - i : kBlock, c = cols - j < kBlock ? cols - j : kBlock;
+      transpose_block(x + ptrdiff_t(i) * ldx + j, ldx, y + ptrdiff_t(j) * ldy + i, ldy, r, c);
+    }
+}
+
 template <class T>
 void fill_size(KernelTable& table) {
   constexpr int k = size_index(sizeof(T));
@@ -143,6 +213,7 @@ void fill_size(KernelTable& table) {
   table.load_strided[k] = load_strided_loop<T>;
   table.store_strided[k] = store_strided_loop<T>;
   table.fill[k] = fill_loop<T>;
+  if constexpr (sizeof(T) >= 4) table.transpose2d[k] = transpose_loop<T>;  // else in permute.cpp
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Transposing copies of 1-, 2-, 4-, 8- and 16-byte items, and copies of short runs. Sixteen bytes of each of
+// Permuting copies of 1-, 2-, 4-, 8- and 16-byte items, and copies of short runs. Sixteen bytes of each of
 // some rows go through the registers: every 16-byte lane of them is transposed on its own, and comes out as a
 // piece of a column. What is left over at an edge is moved by vectors that overlap the last whole ones.
 #include "native/kernels/simd/vector.h"
@@ -145,21 +145,22 @@ struct Plane {
   size_t rows, cols;
 };
 
-// Rows i, i + 1, ...; asks for the lines of the same number of rows from `next` on, for the strip after it.
-template <class T, class B>
+// Rows i, i + 1, ...; if kAhead, asks for the lines of the same number of rows of `next_src`, from `next` on,
+// for the
+template <class T, class B, bool kAhead>
 TN_SHARED void strip(const Plane& p, size_t i, const char* next_src, size_t next) {
   constexpr size_t n = B::n, item = B::item;
-  const char *row[B::rows], *ahead[B::rows];
+  const char *row[B::rows], *ahead[kAhead ? B::rows : 1];
   for (int r = 0; r < B::rows; ++r) {
     row[r] = p.src + p.row[i + r];
-    ahead[r] = next_src ? next_src + p.row[next + r] : row[r];
+    if constexpr (kAhead) ahead[r] = next_src + p.row[next + r];
   }
   char* to = p.dst + i * item;
   B block;
   size_t j = 0;
   for (; j + n <= p.cols; j += n) {
     const size_t byte = j * item;
-    if (byte % kLine == 0)
+    if (kAhead && byte % kLine == 0)
       for (int r = 0; r < B::rows; ++r) __builtin_prefetch(ahead[r] + byte, 0, 2);
     block.read([&](int r) __attribute__((always_inline)) { return load<Sixteen>(row[r] + byte); });
     for (size_t q = 0; q < n; ++q) block.write(q, to + p.col[j + q]);
@@ -211,20 +212,25 @@ template <class T>
 using LaneBlock = Block<T, kLane, 1>;
 
 template <class T>
-TN_INLINE void plane(const Plane& p, const char* next) {
+TN_INLINE void plane(const Plane& p, bool prefetch, const char* next) {
   constexpr size_t line = LineBlock<T>::rows, vector = RegisterBlock<T>::rows, lane = LaneBlock<T>::rows;
   size_t i = 0;
   for (; i + line <= p.rows; i += line) {
     const bool last = i + 2 * line > p.rows;
-    strip<T, LineBlock<T>>(p, i, last ? next : p.src, last ? 0 : i + line);
+    if (const char* ahead = last ? next : prefetch ? p.src : nullptr)
+      strip<T, LineBlock<T>, true>(p, i, ahead, last ? 0 : i + line);
+    else
+      strip<T, LineBlock<T>, false>(p, i, nullptr, 0);
   }
-  for (; line != vector && i + vector <= p.rows; i += vector) strip<T, RegisterBlock<T>>(p, i, nullptr, 0);
+  for (; line != vector && i + vector <= p.rows; i += vector)
+    strip<T, RegisterBlock<T>, false>(p, i, nullptr, 0);
   if (i == p.rows) return;
   const size_t rest = p.rows - i;
   if (p.rows < lane) return thin_strip<T>(p);
-  if (p.rows >= vector && rest > lane) return strip<T, RegisterBlock<T>>(p, p.rows - vector, nullptr, 0);
-  for (; i + lane <= p.rows; i += lane) strip<T, LaneBlock<T>>(p, i, nullptr, 0);
-  if (i < p.rows) strip<T, LaneBlock<T>>(p, p.rows - lane, nullptr, 0);
+  if (p.rows >= vector && rest > lane)
+    return strip<T, RegisterBlock<T>, false>(p, p.rows - vector, nullptr, 0);
+  for (; i + lane <= p.rows; i += lane) strip<T, LaneBlock<T>, false>(p, i, nullptr, 0);
+  if (i < p.rows) strip<T, LaneBlock<T>, false>(p, p.rows - lane, nullptr, 0);
 }
 
 // Fewer bytes than a line.
@@ -253,7 +259,7 @@ template <class T>
 void permute_cached(const PermuteTile& t) {
   Plane p{t.src, t.dst, t.row_at, t.col_at, t.rows, t.cols};
   for (size_t r = 0; r < t.repeat; ++r, p.src += t.src_step, p.dst += t.dst_step)
-    plane<T>(p, r + 1 < t.repeat ? p.src + t.src_step : nullptr);
+    plane<T>(p, true, r + 1 < t.repeat ? p.src + t.src_step : nullptr);
 }
 
 // Tiles are built in the cache and leave it column by column: memory likes long writes.
@@ -266,7 +272,8 @@ void permute_streamed(const PermuteTile& t) {
   const char* src = t.src;
   char* dst = t.dst;
   for (size_t r = 0; r < t.repeat; ++r, src += t.src_step, dst += t.dst_step) {
-    plane<T>({src, stage, t.row_at, stage_at, t.rows, t.cols}, r + 1 < t.repeat ? src + t.src_step : nullptr);
+    plane<T>({src, stage, t.row_at, stage_at, t.rows, t.cols}, true,
+             r + 1 < t.repeat ? src + t.src_step : nullptr);
     for (size_t j = 0; j < t.cols; ++j) stream_run(dst + t.col_at[j], stage + stage_at[j], bytes);
   }
 }
@@ -289,7 +296,8 @@ void transpose_loop(const void* x, ptrdiff_t ldx, void* y, ptrdiff_t ldy, size_t
     for (size_t i = 0; i < rows; i += kEdge) {
       const size_t r = rows - i < kEdge ? rows - i : kEdge, c = cols - j < kEdge ? cols - j : kEdge;
       const char* from = src + (ptrdiff_t(i) * ldx + ptrdiff_t(j)) * item;
-      plane<T>({from, dst + (ptrdiff_t(j) * ldy + ptrdiff_t(i)) * item, row_at, col_at, r, c}, nullptr);
+      plane<T>({from, dst + (ptrdiff_t(j) * ldy + ptrdiff_t(i)) * item, row_at, col_at, r, c}, false,
+               nullptr);
     }
 }
 
@@ -354,7 +362,7 @@ void permute_runs(const PermuteTile& t) {
 template <class T>
 void fill_size(KernelTable& table) {
   constexpr int k = size_index(sizeof(T));
-  table.transpose2d[k] = transpose_loop<T>;
+  if constexpr (sizeof(T) < 4) table.transpose2d[k] = transpose_loop<T>;  // else in move.cpp
   table.permute[k] = permute_items<T>;
   table.permute_strided[k] = permute_strided<T>;
 }
