@@ -145,7 +145,7 @@ struct Plane {
   size_t rows, cols;
 };
 
-// Rows i, i + 1, ...; if kAhead, asks for the lines of the same number of rows of `next_src`, from `next` on,
+// Rows i, i + 1, ...; if kAhead, fetches as many rows of `next_src`, from `next` on, for the strip after it.
 // for the
 template <class T, class B, bool kAhead>
 TN_SHARED void strip(const Plane& p, size_t i, const char* next_src, size_t next) {
