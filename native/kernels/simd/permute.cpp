@@ -146,7 +146,6 @@ struct Plane {
 };
 
 // Rows i, i + 1, ...; if kAhead, fetches as many rows of `next_src`, from `next` on, for the strip after it.
-// for the
 template <class T, class B, bool kAhead>
 TN_SHARED void strip(const Plane& p, size_t i, const char* next_src, size_t next) {
   constexpr size_t n = B::n, item = B::item;
