@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import taenite as tn
+from taenite import _core
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -37,6 +38,14 @@ def members(owner):
             yield f"{owner.__name__}.{name}", value
             if isinstance(value, type):
                 yield from members(value)
+
+
+@pytest.fixture(autouse=True)
+def choices_end_with_the_example():
+    """Examples choose providers for the process."""
+    before = _core.selection_current()
+    yield
+    _core.selection_set(before)
 
 
 def docstring_examples():

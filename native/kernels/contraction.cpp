@@ -7,6 +7,7 @@
 #include "core/observe.h"
 #include "core/pool.h"
 #include "kernels/gemm.h"
+#include "kernels/nest.h"
 #include "kernels/plain_product.h"
 #include "kernels/table.h"
 #include "providers/routine.h"
@@ -80,7 +81,7 @@ bool is_plain(const Axes& axes) { return axes.size() < 2; }
 double cost(const Contraction& p) {
   const double m = volume(p.m), n = volume(p.n), k = volume(p.k);
   const GemmKernel& kernel = kernels().gemm[static_cast<int>(p.dtype)];
-  const double lanes = kernel.columns / 2, columns = std::ceil(n / lanes) * lanes;
+  const double lanes = kernel.columns / 3, columns = std::ceil(n / lanes) * lanes;
   const Lie of_a = lie(p.m, p.k, &Axis::a);
   const double multiply = m * columns * k / (2 * lanes);
   const double pack_b = n * k * cost_of_rows(lie(p.n, p.k, &Axis::b));
@@ -218,38 +219,58 @@ void product_on_threads(DType dtype, const Gemm& g, int workers) {
           [&](int64_t first, int64_t size) { gemm_in_blocks(dtype, part_of_columns(g, first, size, item)); });
 }
 
-void each_in_batch(const Contraction& p, const Gemm& g, int64_t first, int64_t size, int workers) {
+// Products [first, first + size) of the outer batch; the inner one is in g.
+void each_in_batch(const Contraction& p, const Axes& outer, const Gemm& g, int64_t first, int64_t size,
+                   int workers) {
   const auto item = static_cast<int64_t>(itemsize(p.dtype));
-  Batch at(p.batch, first);
+  Batch at(outer, first);
   for (; size > 0; --size, at.next()) {
-    Gemm one = g;
-    one.a = p.a + at.a * item;
-    one.b = p.b + at.b * item;
-    one.c = p.c + at.c * item;
-    product_on_threads(p.dtype, one, workers);
+    Gemm products = g;
+    products.a = p.a + at.a * item;
+    products.b = p.b + at.b * item;
+    products.c = p.c + at.c * item;
+    product_on_threads(p.dtype, products, workers);
   }
+}
+
+// The batch axis that the kernel walks itself: the longest.
+Axis take_inner(Axes& batch) {
+  if (batch.empty()) return {1, 0, 0, 0};
+  int longest = 0;
+  for (int i = 1; i < batch.size(); ++i)
+    if (batch[i].size > batch[longest].size) longest = i;
+  const Axis inner = batch[longest];
+  batch.erase(longest);
+  return inner;
 }
 
 void run(const Contraction& p) {
   const OffsetList am(p.m, &Axis::a), cm(p.m, &Axis::c), bn(p.n, &Axis::b), cn(p.n, &Axis::c),
       ak(p.k, &Axis::a), bk(p.k, &Axis::b);
   Gemm g{};
-  g.m = count(p.m), g.n = count(p.n), g.k = count(p.k);
+  g.m = count(p.m), g.n = count(p.n), g.k = count(p.k), g.count = 1;
   g.a_rows = am.get(), g.a_columns = ak.get();
   g.b_rows = bk.get(), g.b_columns = bn.get();
   g.c_rows = cm.get(), g.c_columns = cn.get();
   g.conj_a = p.conj_a, g.conj_b = p.conj_b, g.accumulate = p.accumulate;
   g.scale = p.alpha;
-  const int64_t batch = count(p.batch);
   const int workers = threads_for(work(p));
-  if (batch < workers || workers < 2) return each_in_batch(p, g, 0, batch, workers);
-  share(batch, 1, workers, [&](int64_t first, int64_t size) { each_in_batch(p, g, first, size, 1); });
+  const int64_t batch = count(p.batch);
+  if (workers > 1) {
+    if (batch < workers) return each_in_batch(p, p.batch, g, 0, batch, workers);
+    return share(batch, 1, workers,
+                 [&](int64_t first, int64_t size) { each_in_batch(p, p.batch, g, first, size, 1); });
+  }
+  Axes outer = p.batch;
+  const Axis inner = take_inner(outer);
+  g.count = inner.size, g.a_step = inner.a, g.b_step = inner.b, g.c_step = inner.c;
+  each_in_batch(p, outer, g, 0, batch / inner.size, 1);
 }
 
 // The sums of products along a contiguous batch, or of single elements.
 bool is_multiply_and_sum(const Contraction& p) {
   if (p.m.empty() && p.n.empty()) return !p.batch.empty();
-  if (p.batch.empty() || p.alpha) return false;
+  if (p.batch.empty()) return false;
   const Axis& last = p.batch[p.batch.size() - 1];
   constexpr double kTiny = 8 * 8 * 8;
   return last.a == 1 && last.b == 1 && last.size >= 16 && volume(p.m) * volume(p.n) * volume(p.k) <= kTiny;
@@ -262,7 +283,7 @@ bool provider_is_chosen(DType dtype, double multiplications) {
   if (chosen.native_products) return false;
   if (chosen.of[providers::index(providers::Routine::gemm)]) return true;
   constexpr double kFrom[] = {0, 0, 4096, 512};  // real, complex: by the target's vectors
-  return kernels().gemm[static_cast<int>(dtype)].columns * itemsize(dtype) < 64 &&
+  return kernels().gemm[static_cast<int>(dtype)].columns * itemsize(dtype) < 96 &&
          multiplications > kFrom[2 + is_complex(dtype)];
 }
 
@@ -287,7 +308,7 @@ void observed(DType dtype, int64_t m, int64_t n, int64_t k, const F& f) {
 
 Gemm as_gemm(const MatMul& x) {
   Gemm g{};
-  g.m = x.m, g.n = x.n, g.k = x.k;
+  g.m = x.m, g.n = x.n, g.k = x.k, g.count = 1;
   g.a = x.a, g.b = x.b, g.c = x.c;
   g.a_rows.step = x.a_row, g.a_columns.step = x.a_col;
   g.b_rows.step = x.b_row, g.b_columns.step = x.b_col;
@@ -304,6 +325,20 @@ MatMul transposed(const MatMul& x) {
 
 constexpr int64_t kFewRows = 16;
 
+// Kernels for exact dtypes know no factor.
+void contract_exactly(const Contraction& p) {
+  Contraction product = p;
+  product.alpha = nullptr;
+  contract_in_loops(product);
+  if (!p.alpha) return;
+  const auto item = static_cast<int64_t>(itemsize(p.dtype));
+  Nest<1> elements{{}, {}, {p.c}};
+  for (const Axes* group : {&p.batch, &p.m, &p.n})
+    for (const Axis& axis : *group) elements.add(axis.size, {axis.c * item});
+  const BinaryFn multiply = kernels().at(BinaryOp::multiply, p.dtype).vs;
+  elements.each(0, [&](auto& at) { multiply(at[0], p.alpha, at[0], 1); });
+}
+
 }  // namespace
 
 bool multiplies_directly(DType dtype, const MatMul& x) {
@@ -312,7 +347,7 @@ bool multiplies_directly(DType dtype, const MatMul& x) {
   return x.m == 1 || x.n == 1 || x.m >= kFewRows || x.b_col == 1;
 }
 
-void multiply(DType dtype, const MatMul& x) {
+void multiply_matrices(DType dtype, const MatMul& x) {
   if (!is_inexact(dtype) || provider_is_chosen(dtype, work(x))) return plain_product(dtype, x);
   const Gemm g = as_gemm(x.n == 1 ? transposed(x) : x);
   observed(dtype, x.m, x.n, x.k, [&] { product_on_threads(dtype, g, threads_for(work(x))); });
@@ -320,7 +355,8 @@ void multiply(DType dtype, const MatMul& x) {
 
 void contract(const Contraction& p) {
   if (is_multiply_and_sum(p)) return multiply_and_sum(p);
-  if (!is_inexact(p.dtype) || provider_is_chosen(p.dtype, work(p))) return contract_in_loops(p);
+  if (!is_inexact(p.dtype)) return contract_exactly(p);
+  if (provider_is_chosen(p.dtype, work(p))) return contract_in_loops(p);
   const Contraction x = oriented(p);
   observed(p.dtype, count(x.m), count(x.n), count(x.k), [&] { run(x); });
 }

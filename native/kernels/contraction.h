@@ -40,13 +40,13 @@ void contract(const Contraction& p);
 
 // The same for two matrices, if they need no other orientation and no copies.
 bool multiplies_directly(DType dtype, const MatMul& x);
-void multiply(DType dtype, const MatMul& x);
+void multiply_matrices(DType dtype, const MatMul& x);
 inline double work(const MatMul& x) {
   return static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
 }
 
-// The same on the kernels for plain strides: those of the selected provider, or, for exact dtypes and tiny
-// products, native ones. alpha is null.
+// The same on kernels for plain strides: those of the selected provider or, for exact dtypes, native ones,
+// for which alpha is null.
 void contract_in_loops(Contraction p);
 
 // Sums of elementwise products: where m and n have no axes, or the batch is contiguous and the rest is tiny.

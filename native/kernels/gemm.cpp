@@ -48,7 +48,7 @@ bool reads_a_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
 
 bool reads_b_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
   if (g.scale || !plain(g.b_rows, g.b_columns) || g.b_columns.step != 1) return false;
-  if (g.m <= 2 * kernel.rows) return true;
+  if (g.m <= 4 * kernel.rows) return true;
   const int64_t step = std::abs(g.b_rows.step) * item;
   return 4 * g.k_block * step <= 3 * caches().l2 && spread_out(g.k_block, step);
 }
@@ -61,8 +61,14 @@ int64_t even_parts(int64_t n, int64_t most, int64_t unit) {
   return (each + unit - 1) / unit * unit;
 }
 
+// A large C of short sums: what is written decides, and B stays in L2.
+bool writes_more_than_it_reads(const Gemm& g, int64_t item) {
+  return g.k <= 32 && g.n <= g.n_block && 2 * g.k * g.n * item <= caches().l2 &&
+         g.m * g.n * item > caches().l2;
+}
+
 void choose_blocks(Gemm& g, const GemmKernel& kernel, int64_t item) {
-  g.k_block = even_parts(g.k, std::max<int64_t>(caches().l1 / 2 / (kernel.columns * item), 16), 1);
+  g.k_block = even_parts(g.k, std::max<int64_t>(3 * caches().l1 / 4 / (kernel.columns * item), 16), 1);
   g.a_in_place = reads_a_in_place(g, kernel, item);
   g.b_in_place = reads_b_in_place(g, kernel, item);
   const int64_t rows = std::max<int64_t>(caches().l2 / 4 / (g.k_block * item), kernel.rows);
@@ -70,11 +76,13 @@ void choose_blocks(Gemm& g, const GemmKernel& kernel, int64_t item) {
   g.m_block = one_block ? g.m : even_parts(g.m, rows, kernel.rows);
   const int64_t columns = std::max<int64_t>(kMostOfB / (g.k_block * item), kernel.columns);
   g.n_block = one_block ? g.n : even_parts(g.n, columns, kernel.columns);
+  g.b_is_far = plain(g.b_rows, g.b_columns) && g.b_columns.step == 1 && g.n * g.k_block * item > caches().l2;
+  g.by_rows = writes_more_than_it_reads(g, item);
+  g.one_panel = g.b_in_place || (g.m <= g.m_block && !g.by_rows);
 }
 
 int64_t panels_of_b(const Gemm& g, const GemmKernel& kernel) {
-  if (g.b_in_place || g.m <= g.m_block) return 1;
-  return (std::min(g.n, g.n_block) + kernel.columns - 1) / kernel.columns;
+  return g.one_panel ? 1 : (std::min(g.n, g.n_block) + kernel.columns - 1) / kernel.columns;
 }
 
 constexpr int64_t kOnStack = 8 << 10;  // bytes
@@ -100,16 +108,23 @@ bool is_row_product(const Gemm& g) {
 }
 
 void row_product(DType dtype, Gemm& g, int64_t item) {
+  const auto gemv = kernels().gemv[static_cast<int>(dtype)];
   const bool by_columns = g.b_columns.step != 1 || g.c_columns.step != 1;
   const bool copies = by_columns && g.a_columns.step != 1;
   const Scratch contiguous(copies ? static_cast<size_t>(g.k * item) : 0);
-  if (copies) {
-    const size_t n = static_cast<size_t>(g.k);
-    kernels().load_strided[size_index(dtype)](g.a, g.a_columns.step * item, contiguous.as<char>(), n);
-    g.a = contiguous.as<char>();
-    g.a_columns.step = 1;
+  const auto n = static_cast<size_t>(g.k);
+  for (int64_t i = 0; i < g.count; ++i) {
+    Gemm one = g;
+    one.a = static_cast<const char*>(g.a) + i * g.a_step * item;
+    one.b = static_cast<const char*>(g.b) + i * g.b_step * item;
+    one.c = static_cast<char*>(g.c) + i * g.c_step * item;
+    if (copies) {
+      kernels().load_strided[size_index(dtype)](one.a, g.a_columns.step * item, contiguous.as<char>(), n);
+      one.a = contiguous.as<char>();
+      one.a_columns.step = 1;
+    }
+    gemv(one);
   }
-  kernels().gemv[static_cast<int>(dtype)](g);
 }
 
 }  // namespace

@@ -34,18 +34,18 @@ struct Sums {
   Reader a, b;
   int64_t c_step;  // in bytes
   bool accumulate;
+  const void* alpha;
   BinaryOp add;
   alignas(64) char products[kTile * 16];
   alignas(64) char total[kTile * 16];
 
   int64_t item() const { return static_cast<int64_t>(itemsize(dtype)); }
 
-  // c[0..n) (+)= the sum over `k` of a * b, along the inner axis.
+  // c[0..n) (+)= alpha times the sum over `k` of a * b, along the inner axis.
   void along_output(const Loops& k, const std::array<char*, 3>& at, int64_t n) {
     const KernelTable& table = kernels();
     const auto size = static_cast<size_t>(n);
-    bool first = !accumulate;
-    if (accumulate) table.load_strided[size_index(dtype)](at[0], c_step, total, size);
+    bool first = true;
     Loops sums = k;
     sums.data = at;
     sums.each(0, [&](auto& x) {
@@ -54,24 +54,36 @@ struct Sums {
       if (!first) table.at(add, dtype).vv(total, products, total, size);
       first = false;
     });
-    table.store_strided[size_index(dtype)](total, at[0], c_step, size);
+    finish(at[0], n);
   }
 
   // One element of c: the sum along the inner axis, of length n, and over `k`.
   void along_sum(const Loops& k, const std::array<char*, 3>& at, int64_t n) {
     const KernelTable& table = kernels();
-    bool first = !accumulate;
+    bool first = true;
     Loops sums = k;
     sums.data = at;
     sums.each(0, [&](auto& x) {
       for (int64_t i = 0; i < n; i += kTile) {
         const int64_t some = std::min(n - i, kTile);
         const char *left = a.read(x[1] + i * a.step, some), *right = b.read(x[2] + i * b.step, some);
-        table.dot[static_cast<int>(dtype)](left, right, first ? x[0] : products, static_cast<size_t>(some));
-        if (!first) table.at(add, dtype).vv(x[0], products, x[0], 1);
+        table.dot[static_cast<int>(dtype)](left, right, first ? total : products, static_cast<size_t>(some));
+        if (!first) table.at(add, dtype).vv(total, products, total, 1);
         first = false;
       }
     });
+    finish(at[0], 1);
+  }
+
+  void finish(char* c, int64_t n) {
+    const KernelTable& table = kernels();
+    const auto size = static_cast<size_t>(n);
+    if (alpha) table.at(BinaryOp::multiply, dtype).vs(total, alpha, total, size);
+    if (accumulate) {
+      table.load_strided[size_index(dtype)](c, c_step, products, size);
+      table.at(add, dtype).vv(products, total, total, size);
+    }
+    table.store_strided[size_index(dtype)](total, c, c_step, size);
   }
 };
 
@@ -108,9 +120,8 @@ void multiply_and_sum(const Contraction& p) {
   Loops outer{{}, {}, {p.c, const_cast<char*>(p.a), const_cast<char*>(p.b)}}, sums{};
   for (const Axes* group : {&p.batch, &p.m, &p.n}) add(outer, *group, inner, item);
   add(sums, p.k, inner, item);
-  Sums s{
-      p.dtype, {}, {}, axis.c * item, p.accumulate, is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add,
-      {},      {}};
+  const BinaryOp plus = is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add;
+  Sums s{p.dtype, {}, {}, axis.c * item, p.accumulate, p.alpha, plus, {}, {}};
   s.a.dtype = s.b.dtype = p.dtype;
   s.a.step = axis.a * item, s.b.step = axis.b * item;
   s.a.conj = p.conj_a, s.b.conj = p.conj_b;

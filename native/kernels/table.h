@@ -153,9 +153,11 @@ struct Offsets {
   const int64_t* list;
 };
 
-// C (+)= A B for A of m x k and B of k x n, none of them empty, in blocks; see simd/gemm.cpp.
+// C (+)= A B for A of m x k and B of k x n, none of them empty, in blocks, and the same `count` times at
+// steps from one product to the next; see simd/gemm.cpp.
 struct Gemm {
   int64_t m, n, k;
+  int64_t count, a_step, b_step, c_step;
   const void* a;
   Offsets a_rows, a_columns;
   const void* b;
@@ -165,9 +167,12 @@ struct Gemm {
   bool conj_a, conj_b, accumulate;
   const void* scale;            // an element that multiplies A B, or null; B is then packed
   bool a_in_place, b_in_place;  // else packed; B of contiguous rows only
+  bool by_rows;                 // tiles row by row: C is written in order, and all of B is read for each row
+  bool one_panel;               // of B is packed at a time
+  bool b_is_far;                // its rows are contiguous and come from beyond L2
   int64_t m_block, n_block, k_block;
-  void *packed_a, *packed_b;  // room for m_block x k_block, and k_block x n_block in whole tiles (one tile
-                              // where m <= m_block or B is read in place)
+  void *packed_a,
+      *packed_b;  // room for m_block x k_block, and for a panel or k_block x n_block in whole tiles
 };
 struct GemmKernel {
   int rows, columns;  // of the tile in registers

@@ -3,11 +3,12 @@
 //
 // Every axis of the problem has a stride in a, in b and in the output. Axes along which nothing moves are
 // summed or broadcast, not multiplied; the others are the axes of a Contraction (kernels/contraction.h).
-#include "kernels/contraction.h"
+#include "primitives/contraction.h"
 
 #include "core/visit.h"
+#include "kernels/contraction.h"
 #include "kernels/copy.h"
-#include "primitives/primitive.h"
+#include "kernels/nest.h"
 
 namespace tn {
 namespace {
@@ -115,13 +116,13 @@ Tensor allocate(DType dtype, Layout layout) {
   return view(flat, std::move(layout));
 }
 
-// The contraction of what moves, into `out`.
+// The contraction of what moves, into `out`; an axis along which only the output moves is one of A.
 Contraction contraction(const Tensor& a, const Tensor& b, const Tensor& out, const AllAxes& axes) {
   Contraction p{out.dtype, a.data, b.data, out.data, false, false, false, nullptr, {}, {}, {}, {}};
   for (const Labelled& axis : axes) {
-    if (axis.a == 0 && axis.b == 0) continue;
     const int64_t c = axis.out < 0 ? 0 : out.strides()[axis.out];
-    Axes& group = axis.out < 0 ? p.k : axis.a == 0 ? p.n : axis.b == 0 ? p.m : p.batch;
+    if (axis.size == 1 || (axis.a == 0 && axis.b == 0 && c == 0)) continue;
+    Axes& group = axis.out < 0 ? p.k : axis.b == 0 ? p.m : axis.a == 0 ? p.n : p.batch;
     group.push_back({axis.size, axis.a, axis.b, c});
   }
   return p;
@@ -200,30 +201,65 @@ bool conjugates(const Call& c, int operand) {
 // An element of a dtype, as kernels want it.
 struct Element {
   alignas(16) char bytes[16];
-  Element(DType t, double value) {
-    visit(t, [&]<class T>(Type<T>) { *reinterpret_cast<T*>(bytes) = T(value); });
+  Element(DType t, std::complex<double> value) {
+    visit(t, [&]<class T>(Type<T>) {
+      if constexpr (is_complex_v<T>)
+        *reinterpret_cast<T*>(bytes) = T(value);
+      else
+        *reinterpret_cast<T*>(bytes) = T(value.real());
+    });
   }
 };
 
-// Any operands of which neither is empty.
-Tensor contract(const Call& call, const Meta& meta, AllAxes axes) {
-  still_single_axes(axes);
-  const double factor = repetitions(axes);
-  Tensor a = view(*call.in[0], call.in[0]->layout), b = view(*call.in[1], call.in[1]->layout);
-  if (is_inexact(meta.dtype)) {  // sums of integers would be wider
+// The operands with what can be summed before, and the axes as they are then.
+struct Summed {
+  Tensor a, b;
+  double factor;
+
+  Summed(const Call& call, AllAxes& axes) {
+    still_single_axes(axes);
+    factor = repetitions(axes);
+    a = view(*call.in[0], call.in[0]->layout), b = view(*call.in[1], call.in[1]->layout);
+    if (!is_inexact(a.dtype)) return;  // sums of integers would be wider
     if (needs_presum(axes, &Axis::a, &Axis::b)) a = presummed(a, axes, &Axis::a, &Axis::b);
     if (needs_presum(axes, &Axis::b, &Axis::a)) b = presummed(b, axes, &Axis::b, &Axis::a);
   }
-  const bool conj_a = conjugates(call, 0), conj_b = conjugates(call, 1);
-  if (!contracts(axes) && !conj_a && !conj_b && factor == 1) return outer_product(a, b, axes, meta.shape);
-  Tensor out = allocate(meta.dtype, output_layout(meta.shape, axes));
-  Contraction p = contraction(a, b, out, axes);
-  const Element repeated(meta.dtype, factor);
-  p.conj_a = conj_a, p.conj_b = conj_b;
-  p.alpha = factor == 1 ? nullptr : repeated.bytes;
+};
+
+// out = alpha * sum + (accumulate ? out : 0), for operands of which neither is empty.
+void contract(const Call& call, const Summed& x, const AllAxes& axes, const Tensor& out,
+              std::complex<double> alpha, bool accumulate) {
+  Contraction p = contraction(x.a, x.b, out, axes);
+  const Element factor(out.dtype, alpha * x.factor);
+  p.conj_a = conjugates(call, 0), p.conj_b = conjugates(call, 1);
+  p.accumulate = accumulate;
+  p.alpha = alpha * x.factor == 1.0 ? nullptr : factor.bytes;
   Unlocked unlocked(work(p) > kWorthUnlocking);
   contract(p);
+}
+
+Tensor contract(const Call& call, const Meta& meta, AllAxes& axes) {
+  const Summed x(call, axes);
+  if (!contracts(axes) && !conjugates(call, 0) && !conjugates(call, 1) && x.factor == 1)
+    return outer_product(x.a, x.b, axes, meta.shape);
+  Tensor out = allocate(meta.dtype, output_layout(meta.shape, axes));
+  contract(call, x, axes, out, 1, false);
   return out;
+}
+
+bool is_empty(const AllAxes& axes) {
+  return std::any_of(axes.begin(), axes.end(), [](const Labelled& axis) { return axis.size == 0; });
+}
+
+// Multiplies what is there; by 0, whatever it is.
+void scale(const Tensor& t, std::complex<double> factor) {
+  const Element by(t.dtype, factor);
+  if (factor == 0.0) return fill(t, by.bytes);
+  const auto item = static_cast<int64_t>(itemsize(t.dtype));
+  Nest<1> elements{{}, {}, {t.data}};
+  for (int i = 0; i < t.ndim(); ++i) elements.add(t.shape()[i], {t.strides()[i] * item});
+  const BinaryFn multiply = kernels().at(BinaryOp::multiply, t.dtype).vs;
+  elements.each(0, [&](auto& at) { multiply(at[0], by.bytes, at[0], 1); });
 }
 
 // Two matrices without repeated elements, which is nearly every call.
@@ -248,22 +284,36 @@ void dot(const Call& call, Tensor* out) {
     *out = empty(call.in[0]->dtype, Dims{x.m, x.n});
     x.c = out->data;
     Unlocked unlocked(work(x) > kWorthUnlocking);
-    return multiply(out->dtype, x);
+    return multiply_matrices(out->dtype, x);
   }
   Meta meta;
   infer_dot(call, &meta);
   AllAxes axes = axes_of(call);
-  const bool nothing =
-      std::any_of(axes.begin(), axes.end(), [](const Labelled& axis) { return axis.size == 0; });
   if (product(meta.shape) == 0)
     *out = empty(meta);
-  else if (nothing)
+  else if (is_empty(axes))
     *out = zeros(meta);
   else
     *out = contract(call, meta, axes);
 }
 
 }  // namespace
+
+void contract_into(const Call& call, const Tensor& out, std::complex<double> alpha,
+                   std::complex<double> beta) {
+  Meta meta;
+  infer_dot(call, &meta);
+  if (!(meta.shape == out.shape()))
+    fail(ErrorKind::Value, "contract_into: out must have the shape ", show(meta.shape), ", got ",
+         show(out.shape()), ".");
+  AllAxes axes = axes_of(call);
+  const bool adds = beta != 0.0 && product(meta.shape) != 0;
+  if (adds && beta != 1.0) scale(out, beta);
+  if (product(meta.shape) == 0) return;
+  if (is_empty(axes)) return adds ? void() : fill_zero(out);
+  const Summed x(call, axes);
+  contract(call, x, axes, out, alpha, adds);
+}
 
 void register_contraction() { register_primitive({"dot_general", 2, 1, infer_dot, dot}); }
 

@@ -30,6 +30,8 @@ PyObject* raise_in_python() noexcept;
 // Whether a layout has an element in several places. Such memory is never given out for writing: one write
 // would be many.
 bool repeats(const Layout& layout);
+// Raises unless x may be written in place; `who` begins the error message.
+void check_writable(const Value& x, const char* who);
 // Whether the stretches of memory that they lie in meet, whoever owns it.
 bool may_overlap(const Tensor& x, const Tensor& y);
 // A new Python Tensor that owns the value.

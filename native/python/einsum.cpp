@@ -1,7 +1,10 @@
 // einsum with two operands that is one dot_general: known equations are found by the identity of the string.
+#include <nanobind/stl/complex.h>
+
 #include <array>
 #include <unordered_map>
 
+#include "primitives/contraction.h"
 #include "python/operators.h"
 
 namespace tn {
@@ -41,6 +44,26 @@ std::vector<int64_t> axes_of(nb::tuple axes) {
   return out;
 }
 
+const Tensor& plain_operand(const Value& x, const Value& out) {
+  if (!x.plain() || !x.t.storage)
+    fail(ErrorKind::Value, "contract_into: an operand is tracked or traced; use einsum, or detach it.");
+  if (x.t.dtype != out.t.dtype)
+    fail(ErrorKind::Type, "contract_into: out must have the dtype of the operands, ", name(x.t.dtype),
+         ", got ", name(out.t.dtype), ".");
+  if (may_overlap(x.t, out.t))
+    fail(ErrorKind::Value, "contract_into: out shares memory with an operand; copy one of them first.");
+  return x.t;
+}
+
+// out = alpha * product + beta * out, with the axes of out as dot_general has them.
+void contract_into_tensor(Value& out, const Value& a, const Value& b, nb::tuple attrs,
+                          std::complex<double> alpha, std::complex<double> beta) {
+  check_writable(out, "contract_into");
+  const Tensor* in[] = {&plain_operand(a, out), &plain_operand(b, out)};
+  contract_into(Call{in, attrs_from_python(attrs), {}, 1}, out.t, alpha, beta);
+  ++out.t.storage->version;
+}
+
 }  // namespace
 
 PyObject* known_einsum(PyObject* const* args, size_t nargs) noexcept {
@@ -57,6 +80,14 @@ void remember_product(nb::str equation, int rank_a, int rank_b, nb::tuple contra
   const Attrs& attrs = Attrs::intern(
       {axes_of(contract_a), axes_of(contract_b), axes_of(batch_a), axes_of(batch_b), {0}, {0}}, 0b110000);
   known()[equation.release().ptr()] = {&attrs, {rank_a, rank_b}};
+}
+
+void bind_contract_into(nb::module_& m) {
+  m.def("contract_into", contract_into_tensor, nb::arg("out"), nb::arg("a"), nb::arg("b"), nb::arg("attrs"),
+        nb::arg("alpha"), nb::arg("beta"),
+        nb::sig(
+            "def contract_into(out: Tensor, a: Tensor, b: Tensor, attrs: tuple[int | tuple[int, ...], ...], "
+            "alpha: complex, beta: complex) -> None"));
 }
 
 }  // namespace tn

@@ -171,6 +171,7 @@ void bind_functions(nb::module_& m) {
   m.def("make_matmul", [](nb::callable fallback) { return make(nullptr, std::move(fallback), product); });
   m.def("make_einsum", [](nb::callable fallback) { return make(nullptr, std::move(fallback), einsum); });
   m.def("remember_product", remember_product);
+  bind_contract_into(m);
 }
 
 }  // namespace tn

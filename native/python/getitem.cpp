@@ -121,20 +121,6 @@ Value sliced(const Value& x, const Basic& basic) {
 
 // ---- writing
 
-void check_writable(const Value& x) {
-  const bool leaf = x.kind == Value::Kind::Tracked && x.node && x.node->leaf && no_grad.blocks;
-  if (!x.plain() && !leaf)
-    fail(ErrorKind::Value,
-         "setitem: a tracked tensor cannot be written in place; use tn.set(x, index, value)",
-         x.kind == Value::Kind::Tracked && x.node && x.node->leaf ? ", or no_grad() for a leaf." : ".");
-  if (!x.t.storage)
-    fail(ErrorKind::Value, "setitem: a traced value cannot be written; use tn.set(x, index, value).");
-  if (x.t.storage->readonly) fail(ErrorKind::Value, "setitem: the tensor is read-only.");
-  if (repeats(x.t.layout))
-    fail(ErrorKind::Value, "setitem: the tensor repeats its memory, with strides of ", show(x.t.strides()),
-         " elements; copy it first.");
-}
-
 Value value_for(const Value& x, PyObject* value) {
   if (!unwrap(value) && is_weak(value)) {
     const DType t = weak_scalar(value, x.t.dtype).t.dtype;
@@ -187,7 +173,7 @@ PyObject* getitem(PyObject* self, PyObject* key) noexcept try {
 int setitem(PyObject* self, PyObject* key, PyObject* value) noexcept try {
   if (!value) fail(ErrorKind::Type, "setitem: the elements of a tensor cannot be deleted.");
   const Value& x = *unwrap(self);
-  check_writable(x);
+  check_writable(x, "setitem");
   if (is_basic_key(key)) {
     write_basic(x, key, value);
   } else {

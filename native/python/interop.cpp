@@ -2,6 +2,7 @@
 #include "kernels/block.h"
 #include "kernels/copy.h"
 #include "python/bindings.h"
+#include "tape/level.h"
 
 namespace tn {
 namespace {
@@ -150,6 +151,19 @@ bool may_overlap(const Tensor& x, const Tensor& y) {
   const auto [x_first, x_end] = extent(x);
   const auto [y_first, y_end] = extent(y);
   return x_first < y_end && y_first < x_end;
+}
+
+void check_writable(const Value& x, const char* who) {
+  const bool leaf = x.kind == Value::Kind::Tracked && x.node && x.node->leaf && no_grad.blocks;
+  if (!x.plain() && !leaf)
+    fail(ErrorKind::Value, who, ": a tracked tensor cannot be written in place; use tn.set(x, index, value)",
+         x.kind == Value::Kind::Tracked && x.node && x.node->leaf ? ", or no_grad() for a leaf." : ".");
+  if (!x.t.storage)
+    fail(ErrorKind::Value, who, ": a traced value cannot be written; use tn.set(x, index, value).");
+  if (x.t.storage->readonly) fail(ErrorKind::Value, who, ": the tensor is read-only.");
+  if (repeats(x.t.layout))
+    fail(ErrorKind::Value, who, ": the tensor repeats its memory, with strides of ", show(x.t.strides()),
+         " elements; copy it first.");
 }
 
 void bind_interop(nb::class_<Value>& tensor, nb::module_& m) {

@@ -24,6 +24,7 @@ Value matmul(const Value& a, const Value& b);
 PyObject* matmul_operator(PyObject* a, PyObject* b) noexcept;
 // einsum of two operands whose equation is known to be one dot_general; null without an error otherwise.
 PyObject* known_einsum(PyObject* const* args, size_t nargs) noexcept;
+void bind_contract_into(nb::module_& m);
 void remember_product(nb::str equation, int rank_a, int rank_b, nb::tuple contract_a, nb::tuple contract_b,
                       nb::tuple batch_a, nb::tuple batch_b);
 PyObject* getitem(PyObject* self, PyObject* key) noexcept;

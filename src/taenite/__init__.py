@@ -30,6 +30,7 @@ from taenite.dtypes import uint8 as uint8
 from taenite.dtypes import uint16 as uint16
 from taenite.dtypes import uint32 as uint32
 from taenite.dtypes import uint64 as uint64
+from taenite.einsum import contract_into as contract_into
 from taenite.einsum import einsum as einsum
 from taenite.einsum import einsum_path as einsum_path
 from taenite.einsum import einsum_plan as einsum_plan

@@ -1,6 +1,9 @@
 """The native matrix product: every small shape on every SIMD target, strides, special values, blocks."""
 
 import itertools
+import os
+import subprocess
+import sys
 import threading
 from functools import lru_cache
 
@@ -160,3 +163,52 @@ def test_callers_in_several_threads_share_the_workers():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+FORKED = """
+import os, sys
+import numpy as np
+import taenite as tn
+
+x = tn.asarray(np.random.default_rng(0).normal(size=(300, 300)))
+with tn.threads(2):
+    expected = np.asarray(x @ x)
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(np.asarray(x @ x), expected)
+        os._exit(0 if same else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert np.array_equal(np.asarray(x @ x), expected)
+"""
+
+
+def test_a_forked_child_has_workers_of_its_own():
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)
+
+
+PINNED = """
+import os, threading
+import numpy as np
+import taenite as tn
+
+everywhere = os.sched_getaffinity(0)
+x = tn.asarray(np.ones((400, 400)))
+
+def multiply():
+    os.sched_setaffinity(0, {min(everywhere)})  # of this thread only
+    with tn.threads(2):
+        x @ x
+
+thread = threading.Thread(target=multiply)
+before = set(os.listdir("/proc/self/task"))
+thread.start(); thread.join()
+(worker,) = set(os.listdir("/proc/self/task")) - before
+assert os.sched_getaffinity(int(worker)) == everywhere, os.sched_getaffinity(int(worker))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_workers_may_run_on_every_cpu_of_the_process():
+    """Not only on the one that their first caller is pinned to."""
+    subprocess.run([sys.executable, "-c", PINNED], check=True, timeout=120)

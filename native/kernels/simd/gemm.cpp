@@ -11,8 +11,8 @@ namespace tn {
 namespace {
 
 // Registers: rows x vectors x parts sums, one row of B, one scalar of A.
-constexpr int kTileVectors = 2;
-constexpr int kTileRows = kVectorBytes == 64 ? 12 : kVectorBytes == 32 ? 6 : 4;
+constexpr int kTileVectors = 3;
+constexpr int kTileRows = kVectorBytes == 64 ? 8 : 4;
 
 // R is the real type; P is 1 for real elements, 2 for complex ones.
 template <class R, int P>
@@ -52,44 +52,47 @@ TN_SHARED void scatter(const Tile<R>& t, const R* from, int m, int64_t step) {
 template <class R, int P, int M, int N>
 void tile(const Tile<R>& t) {
   using V = Vector<R>;
+  R* c[M];
+  TN_UNROLL for (int i = 0; i < M; ++i) {
+    c[i] = t.c + t.rows[i] * P;
+    __builtin_prefetch(c[i], 1);
+  }
   V sum[M][N][P];
-  for (auto& row : sum)
-    for (auto& column : row)
-      for (V& part : column) part = V{};
-  for (int i = 0; i < M; ++i) __builtin_prefetch(t.c + t.rows[i] * P, 1);
+  TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
+      TN_UNROLL for (int part = 0; part < P; ++part) sum[i][j][part] = V{};
   const R *a = t.a, *b = t.b;
   const int64_t a_row = t.a_row, a_col = t.a_col, b_row = t.b_row;
 #pragma GCC unroll 2
   for (int64_t p = t.k; p > 0; --p, a += a_col, b += b_row) {
     V row[N];
-    for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
-    for (int i = 0; i < M; ++i)
-      for (int part = 0; part < P; ++part) {
-        const V scalar = splat<V>(a[i * a_row + part]);
-        for (int j = 0; j < N; ++j) sum[i][j][part] = fma(scalar, row[j], sum[i][j][part]);
-      }
+    TN_UNROLL for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
+    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int part = 0; part < P; ++part) {
+      const V scalar = splat<V>(a[i * a_row + part]);
+      TN_UNROLL for (int j = 0; j < N; ++j) sum[i][j][part] = fma(scalar, row[j], sum[i][j][part]);
+    }
   }
   const Combine<V> combine(t.conj_a, t.conj_b);
   if (t.columns || t.width != N * kLanesOf<R, P>) {
     alignas(kVectorBytes) R rows[M][N * kLanes<V>];
-    for (int i = 0; i < M; ++i)
-      for (int j = 0; j < N; ++j) store(rows[i] + j * kLanes<V>, combine(sum[i][j]));
+    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
+        store(rows[i] + j * kLanes<V>, combine(sum[i][j]));
     return scatter<R, P>(t, rows[0], M, N * kLanes<V>);
   }
-  for (int i = 0; i < M; ++i)
-    for (int j = 0; j < N; ++j) {
-      R* c = t.c + t.rows[i] * P + j * kLanes<V>;
-      const V value = combine(sum[i][j]);
-      store(c, t.accumulate ? load<V>(c) + value : value);
+  if (t.accumulate) TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j) {
+      R* to = c[i] + j * kLanes<V>;
+      store(to, load<V>(to) + combine(sum[i][j]));
     }
+  else
+    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
+        store(c[i] + j * kLanes<V>, combine(sum[i][j]));
 }
 
 template <class R>
 using TileFn = void (*)(const Tile<R>&);
 template <class R, int P, int... row>
 constexpr TileFn<R> tile_of(int m, int n, Lanes<row...>) {
-  constexpr TileFn<R> known[kTileVectors][sizeof...(row)] = {{tile<R, P, row + 1, 1>...},
-                                                             {tile<R, P, row + 1, 2>...}};
+  constexpr TileFn<R> known[kTileVectors][sizeof...(row)] = {
+      {tile<R, P, row + 1, 1>...}, {tile<R, P, row + 1, 2>...}, {tile<R, P, row + 1, 3>...}};
   return known[n - 1][m - 1];
 }
 
@@ -233,16 +236,16 @@ TN_INLINE Offsets skip(const Offsets& of, int64_t i) { return {of.step, of.list 
 TN_INLINE int64_t base(const Offsets& of, int64_t i) { return of.list ? 0 : i * of.step; }
 TN_INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Rows of the next tile: what remains is shared out evenly between the last two.
+// Rows or vectors of the next tile: what remains is shared out evenly between the last two.
 template <int kMost>
-TN_INLINE int64_t next_rows(int64_t left) {
+TN_INLINE int64_t next(int64_t left) {
   return left <= kMost ? left : left < 2 * kMost ? (left + 1) / 2 : kMost;
 }
 
 template <class R, int P>
 struct Product {
   using T = typename ElementType<R, P>::T;
-  const Gemm& g;
+  Gemm g;
 
   struct Block {
     int64_t i, m, j, n, p, k;
@@ -275,22 +278,21 @@ struct Product {
     t.a_col = (by_rows ? 1 : m) * P;
   }
 
-  // Points the tile at columns [j, j + n) of B. A panel that is read in place has whole vectors only.
-  TN_INLINE void aim_b(Tile<R>& t, const Block& x, int64_t j, int64_t n, bool first) const {
-    constexpr int64_t width = kColumns<R, P>;
-    if (g.b_in_place && n % kLanesOf<R, P> == 0) {
+  // Points the tile at columns [j, j + n) of B, `width` of them packed. A panel that is read in place has
+  // whole vectors only.
+  TN_INLINE void aim_b(Tile<R>& t, const Block& x, int64_t j, int64_t n, int64_t width, bool first) const {
+    if (g.b_in_place && n == width) {
       t.b = reinterpret_cast<const R*>(b(x.p, x.j + j));
       t.b_row = g.b_rows.step * P;
       return;
     }
-    T* packed = static_cast<T*>(g.packed_b) + (g.b_in_place || g.m <= g.m_block ? 0 : j * x.k);
-    if (first) pack_b(x, j, n, packed);
+    T* packed = static_cast<T*>(g.packed_b) + (g.one_panel ? 0 : j * x.k);
+    if (first) pack_b(x, j, n, width, packed);
     t.b = reinterpret_cast<const R*>(packed);
     t.b_row = width * P;
   }
 
-  TN_INLINE void pack_b(const Block& x, int64_t j, int64_t n, T* packed) const {
-    constexpr int64_t width = kColumns<R, P>;
+  TN_INLINE void pack_b(const Block& x, int64_t j, int64_t n, int64_t width, T* packed) const {
     pack<T>({b(x.p, x.j + j), skip(g.b_columns, x.j + j), skip(g.b_rows, x.p)}, n, x.k, packed, width);
     if (n < width)
       for (int64_t p = 0; p < x.k; ++p)
@@ -308,29 +310,77 @@ struct Product {
     }
   }
 
+  // A share of the panel at j, as large as rows [i, i + m) are of A, on its way from memory before it is
+  // wanted.
+  TN_INLINE void prefetch_b(const Block& x, int64_t j, int64_t i, int64_t m) const {
+    if (!g.b_is_far || x.i > 0 || j >= x.n) return;
+    for (int64_t p = x.k * i / x.m; p < x.k * (i + m) / x.m; ++p) {
+      const T* row = b(x.p + p, x.j + j);
+      __builtin_prefetch(row);
+      __builtin_prefetch(row + kColumns<R, P> - 1);
+    }
+  }
+
+  // Points the tile at columns [j, j + n) of C; `list` has room for their offsets.
+  TN_INLINE void aim_c(Tile<R>& t, int64_t j, int64_t n, int64_t* list) const {
+    const bool side_by_side = run(skip(g.c_columns, j), 0, n) == n;
+    if (!side_by_side)
+      for (int64_t q = 0; q < n; ++q) list[q] = at(g.c_columns, j + q);
+    t.columns = side_by_side ? nullptr : list;
+    t.c = reinterpret_cast<R*>(static_cast<T*>(g.c) + (side_by_side ? at(g.c_columns, j) : 0));
+    t.width = int(n);
+  }
+
+  // One tile: rows [i, i + m) and columns [j, j + n) of a block.
+  TN_INLINE void one(Tile<R>& t, const Block& x, int64_t i, int64_t m, int64_t j, int64_t* rows) const {
+    aim_a(t, x, i, m, j == 0);
+    for (int64_t r = 0; r < m; ++r) rows[r] = at(g.c_rows, x.i + i + r);
+    const int vectors = int((t.width + kLanesOf<R, P> - 1) / kLanesOf<R, P>);
+    tile_of<R, P>(int(m), vectors, LanesUpTo<kRows<R, P>>{})(t);
+  }
+
+  // Aims at the panel at j, packed in the first row of tiles; returns its columns.
+  TN_INLINE int64_t aim_panel(Tile<R>& t, const Block& x, int64_t i, int64_t j, int64_t* columns) const {
+    constexpr int64_t lanes = kLanesOf<R, P>;
+    const int64_t width = next<kTileVectors>((x.n - j + lanes - 1) / lanes) * lanes;
+    const int64_t n = smaller(x.n - j, width);
+    aim_b(t, x, j, n, width, x.i == 0 && i == 0);
+    aim_c(t, x.j + j, n, columns);
+    return n;
+  }
+
   void block(const Block& x) const {
-    constexpr int64_t width = kColumns<R, P>;
-    T* const c = static_cast<T*>(g.c);
-    const bool accumulate = g.accumulate || x.p > 0;
-    Tile<R> t{x.k, nullptr, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, 0, g.conj_a, g.conj_b, accumulate};
-    int64_t rows[kTileRows], columns[width];
-    t.rows = rows;
-    for (int64_t j = 0; j < x.n; j += width) {
-      const int64_t n = smaller(x.n - j, width);
-      aim_b(t, x, j, n, x.i == 0);
-      t.width = int(n);
-      const bool side_by_side = run(skip(g.c_columns, x.j + j), 0, n) == n;
-      if (!side_by_side)
-        for (int64_t q = 0; q < n; ++q) columns[q] = at(g.c_columns, x.j + j + q);
-      t.columns = side_by_side ? nullptr : columns;
-      t.c = reinterpret_cast<R*>(c + (side_by_side ? at(g.c_columns, x.j + j) : 0));
-      const int vectors = n <= kLanesOf<R, P> ? 1 : 2;
-      for (int64_t i = 0; i < x.m;) {
-        const int64_t m = next_rows<kRows<R, P>>(x.m - i);
-        aim_a(t, x, i, m, j == 0);
-        for (int64_t r = 0; r < m; ++r) rows[r] = at(g.c_rows, x.i + i + r);
-        tile_of<R, P>(int(m), vectors, LanesUpTo<kRows<R, P>>{})(t);
-        i += m;
+    int64_t rows[kTileRows], columns[kColumns<R, P>];
+    Tile<R> t{x.k,
+              nullptr,
+              0,
+              0,
+              nullptr,
+              0,
+              nullptr,
+              rows,
+              nullptr,
+              0,
+              g.conj_a,
+              g.conj_b,
+              g.accumulate || x.p > 0};
+    auto rows_at = [&](int64_t i) { return next<kRows<R, P>>(x.m - i); };
+    if (g.by_rows) {
+      for (int64_t i = 0, m; i < x.m; i += m) {
+        m = rows_at(i);
+        for (int64_t j = 0; j < x.n; j += t.width) {
+          aim_panel(t, x, i, j, columns);
+          one(t, x, i, m, j, rows);
+        }
+      }
+      return;
+    }
+    for (int64_t j = 0, n; j < x.n; j += n) {
+      n = aim_panel(t, x, 0, j, columns);
+      for (int64_t i = 0, m; i < x.m; i += m) {
+        m = rows_at(i);
+        prefetch_b(x, j + n, i, m);
+        one(t, x, i, m, j, rows);
       }
     }
   }
@@ -342,11 +392,56 @@ struct Product {
           block({i, smaller(g.m - i, g.m_block), j, smaller(g.n - j, g.n_block), p,
                  smaller(g.k - p, g.k_block)});
   }
+
+  // The next product of the batch.
+  void advance() {
+    g.a = static_cast<const T*>(g.a) + g.a_step;
+    g.b = static_cast<const T*>(g.b) + g.b_step;
+    g.c = static_cast<T*>(g.c) + g.c_step;
+  }
 };
+
+// A batch of products that are one tile each, all read in place.
+template <class R, int P>
+TN_INLINE bool is_one_tile(const Gemm& g) {
+  return g.a_in_place && g.b_in_place && g.m <= kRows<R, P> && g.n <= kColumns<R, P> &&
+         g.n % kLanesOf<R, P> == 0 && g.k <= g.k_block && g.c_columns.step == 1 && !g.c_columns.list;
+}
+
+template <class R, int P>
+void multiply_tiles(const Gemm& g) {
+  int64_t rows[kTileRows];
+  for (int64_t r = 0; r < g.m; ++r) rows[r] = at(g.c_rows, r);
+  Tile<R> t{g.k,
+            static_cast<const R*>(g.a),
+            g.a_rows.step * P,
+            g.a_columns.step * P,
+            static_cast<const R*>(g.b),
+            g.b_rows.step * P,
+            static_cast<R*>(g.c),
+            rows,
+            nullptr,
+            int(g.n),
+            g.conj_a,
+            g.conj_b,
+            g.accumulate};
+  const auto one = tile_of<R, P>(int(g.m), int(g.n / kLanesOf<R, P>), LanesUpTo<kRows<R, P>>{});
+  for (int64_t i = 0; i < g.count; ++i) {
+    one(t);
+    t.a += g.a_step * P;
+    t.b += g.b_step * P;
+    t.c += g.c_step * P;
+  }
+}
 
 template <class R, int P>
 void multiply(const Gemm& g) {
-  Product<R, P>{g}();
+  if (is_one_tile<R, P>(g)) return multiply_tiles<R, P>(g);
+  Product<R, P> product{g};
+  for (int64_t i = 0; i < g.count; ++i) {
+    product();
+    product.advance();
+  }
 }
 
 }  // namespace

@@ -23,6 +23,9 @@
 #define TN_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+// Before a loop over registers, which must not become memory.
+#define TN_UNROLL _Pragma("GCC unroll 16")
+
 #define TN_INLINE inline __attribute__((always_inline))
 #define TN_LAMBDA_INLINE __attribute__((always_inline))
 #define TN_SHARED __attribute__((noinline))

@@ -72,6 +72,39 @@ def _remember(equation: str, plan: Plan) -> None:
         _core.remember_product(equation, len(a), len(b), *step.contract, *step.batch)
 
 
+def contract_into(
+    out: Tensor, equation: str, x1: Any, x2: Any, /, *, alpha: complex = 1.0, beta: complex = 0.0
+) -> Tensor:
+    """``out = alpha * einsum(equation, x1, x2) + beta * out``, in the memory of ``out``, which it returns.
+
+    ``out`` has the dtype of the operands and the shape of the result, in any strides, and shares no memory
+    with an operand. With ``beta=0`` it is not read: NaN in it does not matter. Nothing is recorded: operands
+    must not be tracked. ``alpha`` and ``beta`` are real unless the dtype is complex, and for integers 1, and
+    0 or 1.
+
+    >>> out = tn.ones((2, 2))
+    >>> tn.contract_into(out, "ij,jk->ik", tn.eye(2), tn.eye(2), alpha=2.0, beta=1.0).tolist()
+    [[3.0, 1.0], [1.0, 3.0]]
+    """
+    tensors = promoted(asarray(x1), asarray(x2))
+    parsed = parse(equation, tuple(x.ndim for x in tensors))
+    _check_factors(tensors[0].dtype.kind, alpha, beta)
+    plan = _plan(parsed, tuple(tuple(x.shape) for x in tensors), True, "auto")
+    if tuple(out.shape) != plan.shape:
+        raise ValueError(f"contract_into: out must have the shape {plan.shape}, got {tuple(out.shape)}.")
+    plan.run_into(out, tensors, complex(alpha), complex(beta))
+    return out
+
+
+def _check_factors(kind: str, alpha: complex, beta: complex) -> None:
+    allowed = kind == "c" or complex(alpha).imag == complex(beta).imag == 0
+    if kind not in "fc":
+        allowed = alpha == 1 and beta in (0, 1)
+    if not allowed:
+        rule = "real for real dtypes" if kind == "f" else "1, and 0 or 1, for integers"
+        raise ValueError(f"contract_into: alpha and beta must be {rule}, got {alpha} and {beta}.")
+
+
 def einsum_plan(*arguments: Any, optimize: Any = "auto", strict: bool = True) -> Plan:
     """The plan for an equation and shapes (or tensors): it prints itself, and is called with tensors.
 

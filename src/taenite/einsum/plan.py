@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from taenite import _core
 from taenite._core import Tensor
 from taenite.dtypes import bool_
 from taenite.einsum.parse import Equation, Label, sizes_of
@@ -74,12 +75,28 @@ class Plan:
             raise ValueError(f"einsum_plan: the plan is for shapes {self.shapes}, got {shapes}.")
         return self.run(tensors)
 
-    def run(self, tensors: Sequence[Tensor]) -> Tensor:
-        """The steps, without checks."""
-        live = [
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the result."""
+        return tuple(self.sizes[label] for label in self.equation.output)
+
+    def _prepare(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        return [
             prepare(x, term, wanted, self.sizes)
             for x, term, wanted in zip(tensors, self.equation.inputs, self.prepared, strict=True)
         ]
+
+    def run_into(self, out: Tensor, tensors: Sequence[Tensor], alpha: complex, beta: complex) -> None:
+        """The one product of a plan for two operands, into memory that is there."""
+        live = self._prepare(tensors)
+        (step,) = self.steps
+        a, b = (live[i] for i in step.operands)
+        target = arrange(out, self.equation.output, step.out)
+        _core.contract_into(target, a, b, (*step.contract, *step.batch, 0, 0), alpha, beta)
+
+    def run(self, tensors: Sequence[Tensor]) -> Tensor:
+        """The steps, without checks."""
+        live = self._prepare(tensors)
         for step in self.steps:
             a, b = (live[i] for i in step.operands)
             for i in sorted(step.operands, reverse=True):
