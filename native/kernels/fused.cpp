@@ -2,7 +2,6 @@
 
 #include <climits>
 #include <new>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -15,9 +14,6 @@ namespace {
 constexpr size_t kCellBytes = 16;
 constexpr size_t kLine = 64;  // bytes, and elements that tiles are a multiple of
 
-constexpr ChainOp with_operands_exchanged(ChainOp op) {
-  return op == ChainOp::subtract ? ChainOp::minus : op == ChainOp::divide ? ChainOp::divides : op;
-}
 constexpr bool is_chain_dtype(DType t) { return t == DType::F32 || t == DType::F64; }
 
 constexpr size_t round_up(size_t n) { return (n + kLine - 1) / kLine * kLine; }
@@ -124,127 +120,6 @@ int TileCode::reduce(ReduceOp op, int x) {
   return i.out;
 }
 
-// ---- chains ----
-
-// What the next link can take over in registers.
-int TileCode::handed_on(const Instruction& i) { return i.op == ChainOp::sum ? i.in[0] : i.out; }
-
-bool TileCode::can_follow(const Instruction& before, const Instruction& i) const {
-  if (!before.op || !i.op || dtype(before.out) != dtype(i.out)) return false;
-  const int y = handed_on(before);
-  return i.in[0] == y || (i.n_in == 2 && i.in[1] == y);
-}
-
-// The loop, so that as many instructions as can follow the one whose result they take over; else in the order
-// of writing.
-class TileCode::Order {
- public:
-  Order(const TileCode& c, const Code& code)
-      : c_(c), code_(code), waiting_(code.size()), readers_(c.values_.size()) {
-    std::vector<bool> made(c.values_.size());
-    for (const Instruction& i : code) made[i.out] = true;
-    for (size_t k = 0; k < code.size(); ++k)
-      for (int j = 0; j < code[k].n_in; ++j) {
-        const int v = code[k].in[j];
-        readers_[v].push_back(k);
-        waiting_[k] += made[v];
-      }
-    for (size_t k = 0; k < code.size(); ++k)
-      if (waiting_[k] == 0) ready_.insert(k);
-  }
-
-  Code operator()() {
-    Code order;
-    while (!ready_.empty()) {
-      const size_t k = order.empty() ? *ready_.begin() : next(order.back());
-      order.push_back(code_[k]);
-      ready_.erase(k);
-      for (size_t reader : readers_[code_[k].out])
-        if (--waiting_[reader] == 0) ready_.insert(reader);
-    }
-    return order;
-  }
-
- private:
-  // A sum first, since it hands on what it takes over.
-  size_t next(const Instruction& before) const {
-    size_t best = code_.size();
-    for (size_t k : readers_[handed_on(before)]) {
-      if (!ready_.contains(k) || !c_.can_follow(before, code_[k])) continue;
-      if (code_[k].op == ChainOp::sum) return k;
-      best = std::min(best, k);
-    }
-    return best < code_.size() ? best : *ready_.begin();
-  }
-
-  const TileCode& c_;
-  const Code& code_;
-  std::vector<int> waiting_;
-  std::vector<std::vector<size_t>> readers_;  // of each value
-  std::set<size_t> ready_;
-};
-
-// Chains have one sum at most.
-void TileCode::find_links() {
-  bool summed = false;
-  for (size_t k = 0; k < during_.size(); ++k) {
-    Instruction& i = during_[k];
-    const bool sums = i.op == ChainOp::sum;
-    i.linked = k > 0 && can_follow(during_[k - 1], i) && !(sums && summed);
-    summed = sums || (summed && i.linked);
-  }
-}
-
-// What only the links right after read stays in registers. (x + x reads x once more than is handed on.)
-void TileCode::find_registers() {
-  for (size_t k = 0; k < during_.size(); ++k) {
-    const int y = during_[k].out;
-    int uses = 0;
-    for (size_t j = k + 1; j < during_.size() && during_[j].linked && handed_on(during_[j - 1]) == y; ++j)
-      uses += is_square(during_[j]) ? 2 : 1;
-    if (uses > 0 && uses == values_[y].uses && values_[y].place == Place::Cell)
-      values_[y].place = Place::Register;
-  }
-}
-
-bool TileCode::is_square(const Instruction& i) { return i.op == ChainOp::multiply && i.in[0] == i.in[1]; }
-
-// Each link with the operand that is not handed on to it, and with a place for what others read too.
-TileCode::Instruction TileCode::chain_of(std::span<const Instruction> links) {
-  Instruction chain{};
-  chain.chain = kernels().chain[dtype(links[0].out) == DType::F64];
-  chain.in[0] = static_cast<int>(steps_.size());
-  chain.out = links[0].out;
-  auto add = [&](ChainOp op, int v) { steps_.push_back({op, v >= 0 && !is_vector(v), v}); };
-  int y = is_vector(links[0].in[0]) ? links[0].in[0] : links[0].in[1];
-  add(ChainOp::load, y);
-  for (const Instruction& i : links) {
-    if (i.op == ChainOp::sum) {
-      steps_.push_back({ChainOp::sum, false, i.out});
-      continue;
-    }
-    const bool second = i.n_in == 2 && i.in[0] != y;
-    if (i.n_in == 1 || is_square(i))
-      add(i.n_in == 1 ? *i.op : ChainOp::square, -1);
-    else
-      add(second ? with_operands_exchanged(*i.op) : *i.op, i.in[second ? 0 : 1]);
-    y = i.out;
-    if (values_[y].place != Place::Register) add(ChainOp::store, y);
-  }
-  add(ChainOp::end, -1);
-  return chain;
-}
-
-void TileCode::make_chains() {
-  Code code;
-  const std::span<const Instruction> all = during_;
-  for (size_t first = 0, end; first < all.size(); first = end) {
-    for (end = first + 1; end < all.size() && all[end].linked;) ++end;
-    code.push_back(end - first > 1 ? chain_of(all.subspan(first, end - first)) : all[first]);
-  }
-  during_ = std::move(code);
-}
-
 // ---- places ----
 
 // Of one kind, taken again as soon as they are free: the last one first, since it is in the cache.
@@ -264,6 +139,12 @@ class TileCode::Places {
   int count_ = 0;
 };
 
+void TileCode::count_uses() {
+  for (const Code* code : {&before_, &during_, &after_})
+    for (const Instruction& i : *code)
+      for (int j = 0; j < i.n_in; ++j) ++values_[i.in[j]].uses;
+}
+
 // A scalar that the loop reads is read for every tile, and so never gives up its cell.
 void TileCode::find_last_uses() {
   int position = 0;
@@ -271,7 +152,6 @@ void TileCode::find_last_uses() {
     for (const Instruction& i : *code) {
       for (int j = 0; j < i.n_in; ++j) {
         Value& v = values_[i.in[j]];
-        ++v.uses;
         const bool every_tile = code == &during_ && v.when != When::During;
         v.last_use = every_tile || v.last_use == INT_MAX ? INT_MAX : position;
       }
@@ -335,7 +215,8 @@ void TileCode::resolve() {
       i.out = slot(values_[i.out]);
     }
   for (ChainStep& s : steps_)
-    if (s.slot >= 0) s.slot = slot(values_[s.slot]);
+    for (int* v : {&s.slot, &s.second})
+      if (*v >= 0) *v = slot(values_[*v]);
   for (Reduction& r : reductions_) r.slot = slot(values_[r.value]);
   for (const Value& v : values_) {
     if (v.when != When::During) continue;
@@ -345,11 +226,12 @@ void TileCode::resolve() {
   }
 }
 
-// All that the loop touches for one tile, and what it fetches ahead, is to stay in the L1 cache.
+// All that the loop touches for one tile, and what it fetches ahead, is to stay in the L1 cache. A chain
+// alone goes through the vectors once: it is enough that tiles stay, in a part of the cache.
 void TileCode::choose_tile() {
   constexpr size_t kBudget = 24 * 1024, kSmallest = 256, kLargest = 2048;
-  size_t bytes = n_tiles_ * tile_item_;
-  for (const Stream& s : streams_) bytes += 2 * s.item;
+  size_t bytes = n_tiles_ * tile_item_ * (is_one_chain() ? 3 : 1);
+  for (const Stream& s : streams_) bytes += is_one_chain() ? 0 : 2 * s.item;
   tile_ = std::clamp(kBudget / std::max<size_t>(bytes, 1) / kLine * kLine, kSmallest, kLargest);
 }
 
@@ -359,7 +241,9 @@ void TileCode::close(std::span<const int> results) {
     values_[results[k]].place = Place::Result;
     values_[results[k]].index = k;
   }
-  during_ = Order(*this, during_)();
+  loop_size_ = static_cast<int>(during_.size());
+  count_uses();
+  arrange();
   find_last_uses();
   find_donations();
   find_links();
@@ -372,7 +256,6 @@ void TileCode::close(std::span<const int> results) {
   }
   n_cells_ = cells.count();
   n_tiles_ = tiles.count();
-  loop_size_ = static_cast<int>(during_.size());
   make_chains();
   resolve();
   choose_tile();
@@ -382,7 +265,8 @@ void TileCode::close(std::span<const int> results) {
 
 namespace {
 
-size_t tile_bytes(size_t tile, size_t item) { return round_up(tile * item); }
+// Chains write whole blocks.
+size_t tile_bytes(size_t tile, size_t item) { return round_up(tile * item) + kChainBlockBytes; }
 
 }  // namespace
 
@@ -478,7 +362,7 @@ class TileCode::Run {
 
   void run_tiles() {
     find_moving();
-    const bool far = comes_from_memory();
+    const bool far = !c_.is_one_chain() && comes_from_memory();  // a chain's accesses are easily foreseen
     SmallVector<char*, 4> totals;
     for (const Reduction& r : c_.reductions_) {
       Tree* tree = new (trees_ + totals.size()) Tree(r.op, r.dtype);
@@ -508,7 +392,7 @@ class TileCode::Run {
   Tree* trees_ = nullptr;
   SmallVector<char*, 48> at_;
   SmallVector<Stream, 16> moving_;
-  alignas(kLine) char local_[4096];
+  alignas(kLine) char local_[8192];
 };
 
 // A lone kernel needs no tiles; a chain does, for the precision of its sum. Tiles are of nearly one size.

@@ -68,8 +68,9 @@ class TileCode {
     int in[elementwise::kMaxOperands];  // values; once closed, slots of a run. Of a chain: its first step
     int out;
     uint8_t n_in;               // 0: a chain
+    ChainInner inner;           // the operand of a link is one of in[1] and in[2]
     std::optional<ChainOp> op;  // as which it can be part of a chain
-    bool linked;                // to the one before, in a chain
+    bool joined, linked;        // of the chain of the one before; taking over what that hands on
   };
   using Code = std::vector<Instruction>;
   // Vectors that a run walks through.
@@ -82,6 +83,7 @@ class TileCode {
     DType dtype;
     int value, slot;
   };
+  class Leaves;
   class Order;
   class Places;
   class Run;
@@ -90,11 +92,13 @@ class TileCode {
   int add_value(DType t, When when);
   int emit(Instruction i, DType t, When when);
   Code& code(When when) { return when == When::Before ? before_ : when == When::During ? during_ : after_; }
+  void count_uses();
   void find_last_uses();
   void find_donations();
   static int handed_on(const Instruction& i);
   static bool is_square(const Instruction& i);
   bool can_follow(const Instruction& before, const Instruction& i) const;
+  void arrange();
   void find_links();
   void find_registers();
   void make_chains();
@@ -102,6 +106,7 @@ class TileCode {
   void place(Code& code, Places& cells, Places& tiles, int first_position);
   int slot(const Value& v) const;
   void resolve();
+  bool is_one_chain() const { return during_.size() == 1 && during_[0].n_in == 0; }
   void choose_tile();
   size_t tile_for(size_t n, bool any_repeated) const;
 

@@ -15,45 +15,66 @@ struct Block {
   V y0, y1, y2, y3, y4, y5, y6, y7;
 };
 
-// What is done to a block: all of it, its first register, or the first few elements of that.
+// Parts: what is done to a block. `n` elements from p on belong to the operand; it may be negative.
 template <class V>
 struct Whole {
-  static constexpr size_t kElements = 8 * kLanes<V>;
+  static constexpr bool kOneRegister = false;
 
   template <class F>
   static TN_INLINE Block<V> map(Block<V> y, F f) {
     return {f(y.y0, 0), f(y.y1, 1), f(y.y2, 2), f(y.y3, 3), f(y.y4, 4), f(y.y5, 5), f(y.y6, 6), f(y.y7, 7)};
   }
-  static TN_INLINE V load(const Scalar<V>* p, size_t /*elements*/) { return tn::load<V>(p); }
-  static TN_INLINE void store(Scalar<V>* p, V y, size_t) { tn::store(p, y); }
-  static TN_INLINE V sum(Block<V> y, size_t) {
+  static TN_INLINE V load(const Scalar<V>* p, ptrdiff_t /*n*/) { return tn::load<V>(p); }
+  static TN_INLINE void store(Scalar<V>* p, V y, ptrdiff_t /*n*/) { tn::store(p, y); }
+  static TN_INLINE V sum(Block<V> y, ptrdiff_t /*n*/) {
     return ((y.y0 + y.y1) + (y.y2 + y.y3)) + ((y.y4 + y.y5) + (y.y6 + y.y7));
   }
 };
 
+// The first elements of a block.
 template <class V>
-struct Single {
-  static constexpr size_t kElements = kLanes<V>;
+struct Few : Whole<V> {
+  using T = Scalar<V>;
+  static constexpr ptrdiff_t L = kLanes<V>;
+
+  static TN_INLINE Mask<V> first_lanes(ptrdiff_t n) {
+    Mask<V> lane;
+    for (int i = 0; i < L; ++i) lane[i] = i;
+    return lane < Mask<V>{} + Scalar<Mask<V>>(n);
+  }
+  // Ones where there is nothing, as in load_some.
+  static TN_INLINE V load(const T* p, ptrdiff_t n) {
+#if defined(__AVX2__)
+    const Mask<V> m = first_lanes(n);
+    if constexpr (sizeof(V) == 32 && sizeof(T) == 8)
+      return select<V>(m, (V)_mm256_maskload_pd(p, (__m256i)m), splat<V>(1));
+    if constexpr (sizeof(V) == 32 && sizeof(T) == 4)
+      return select<V>(m, (V)_mm256_maskload_ps(p, (__m256i)m), splat<V>(1));
+#endif
+    return n >= L ? tn::load<V>(p) : load_some<V>(p, n > 0 ? n : 0);
+  }
+  static TN_INLINE void store(T* p, V y, ptrdiff_t n) {
+    if (n >= L)
+      tn::store(p, y);
+    else
+      for (ptrdiff_t i = 0; i < n; ++i) p[i] = y[i];
+  }
+  static TN_INLINE V sum(Block<V> y, ptrdiff_t n) {
+    auto f = [=](V y, int k) TN_INLINED { return select<V>(first_lanes(n - k * L), y, V{}); };
+    return Whole<V>::sum(Whole<V>::map(y, f), n);
+  }
+};
+
+template <class V>
+struct Single : Whole<V> {
+  static constexpr bool kOneRegister = true;
 
   template <class F>
   static TN_INLINE Block<V> map(Block<V> y, F f) {
     y.y0 = f(y.y0, 0);
     return y;
   }
-  static TN_INLINE V load(const Scalar<V>* p, size_t /*elements*/) { return tn::load<V>(p); }
-  static TN_INLINE void store(Scalar<V>* p, V y, size_t) { tn::store(p, y); }
-  static TN_INLINE V sum(Block<V> y, size_t) { return y.y0; }
-};
-
-template <class V>
-struct Some : Single<V> {
-  static TN_INLINE V load(const Scalar<V>* p, size_t n) { return load_some<V>(p, n); }
-  static TN_INLINE void store(Scalar<V>* p, V y, size_t n) { store_some(p, y, n); }
-  static TN_INLINE V sum(Block<V> y, size_t n) {
-    V some{};
-    for (size_t i = 0; i < n; ++i) some[i] = y.y0[i];
-    return some;
-  }
+  static TN_INLINE V sum(Block<V> y, ptrdiff_t /*n*/) { return y.y0; }
 };
 
 // ---- steps ----
@@ -61,12 +82,12 @@ struct Some : Single<V> {
 template <class V>
 struct Run {
   char* const* at;
-  size_t n;  // elements
+  ptrdiff_t n;  // elements
   V total;
 };
 
 // Of the block y that begins at element i.
-#define TN_STEP const ChainStep *s, Run<V>&run, size_t i, V y0, V y1, V y2, V y3, V y4, V y5, V y6, V y7
+#define TN_STEP const ChainStep *s, Run<V>&run, ptrdiff_t i, V y0, V y1, V y2, V y3, V y4, V y5, V y6, V y7
 #define TN_BLOCK \
   Block<V> { y0, y1, y2, y3, y4, y5, y6, y7 }
 template <class V>
@@ -74,31 +95,53 @@ using Step = void (*)(TN_STEP);
 
 template <class V, class Part>
 struct Steps {
-  static const Step<V> table[kChainOps][2];  // [operation][b is a scalar]
+  static const Step<V> table[kChainCodes];
 };
 
 template <class V, class Part>
-TN_INLINE void go_to(const ChainStep* s, Run<V>& run, size_t i, Block<V> y) {
-  Steps<V, Part>::table[int(s->op)][s->scalar](s, run, i, y.y0, y.y1, y.y2, y.y3, y.y4, y.y5, y.y6, y.y7);
+TN_INLINE void go_to(const ChainStep* s, Run<V>& run, ptrdiff_t i, Block<V> y) {
+  Steps<V, Part>::table[s->code](s, run, i, y.y0, y.y1, y.y2, y.y3, y.y4, y.y5, y.y6, y.y7);
 }
 
 template <class V>
-TN_INLINE Scalar<V>* operand(const ChainStep* s, const Run<V>& run) {
-  return reinterpret_cast<Scalar<V>*>(run.at[s->slot]);
+TN_INLINE Scalar<V>* address(int slot, const Run<V>& run) {
+  return reinterpret_cast<Scalar<V>*>(run.at[slot]);
 }
 
 template <class V, class Part, class Op>
 void with_vector(TN_STEP) {
-  const Scalar<V>* b = operand(s, run) + i;
-  const size_t n = run.n - i;
-  auto f = [=](V y, int k) TN_INLINED { return Op::of(y, Part::load(b + k * kLanes<V>, n)); };
+  const Scalar<V>* b = address(s->slot, run) + i;
+  const ptrdiff_t n = run.n - i;
+  auto f = [=](V y, int k) TN_INLINED { return Op::of(y, Part::load(b + k * kLanes<V>, n - k * kLanes<V>)); };
   go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
 }
 
 template <class V, class Part, class Op>
 void with_scalar(TN_STEP) {
-  const V b = splat<V>(*operand(s, run));
+  const V b = splat<V>(*address(s->slot, run));
   auto f = [=](V y, int) TN_INLINED { return Op::of(y, b); };
+  go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
+}
+
+template <class V, class Part, class Op, class Inner>
+void with_vectors(TN_STEP) {
+  const Scalar<V>*a = address(s->slot, run) + i, *b = address(s->second, run) + i;
+  const ptrdiff_t n = run.n - i;
+  auto f = [=](V y, int k) TN_INLINED {
+    return Op::of(y, Inner::of(Part::load(a + k * kLanes<V>, n - k * kLanes<V>),
+                               Part::load(b + k * kLanes<V>, n - k * kLanes<V>)));
+  };
+  go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
+}
+
+template <class V, class Part, class Op, class Inner>
+void with_vector_and_scalar(TN_STEP) {
+  const Scalar<V>* a = address(s->slot, run) + i;
+  const V b = splat<V>(*address(s->second, run));
+  const ptrdiff_t n = run.n - i;
+  auto f = [=](V y, int k) TN_INLINED {
+    return Op::of(y, Inner::of(Part::load(a + k * kLanes<V>, n - k * kLanes<V>), b));
+  };
   go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
 }
 
@@ -108,12 +151,12 @@ void alone(TN_STEP) {
   go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
 }
 
-template <class V, class Part>
+template <class V, class Part, class Range = Part>
 void store_step(TN_STEP) {
-  Scalar<V>* b = operand(s, run) + i;
-  const size_t n = run.n - i;
+  Scalar<V>* b = address(s->slot, run) + i;
+  const ptrdiff_t n = run.n - i;
   auto f = [=](V y, int k) TN_INLINED {
-    Part::store(b + k * kLanes<V>, y, n);
+    Range::store(b + k * kLanes<V>, y, n - k * kLanes<V>);
     return y;
   };
   go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
@@ -125,8 +168,8 @@ void sum_step(TN_STEP) {
   go_to<V, Part>(s + 1, run, i, TN_BLOCK);
 }
 
-template <class V, class Part>
-void end_step(const ChainStep*, Run<V>&, size_t, V, V, V, V, V, V, V, V) {}
+template <class V>
+void end_step(const ChainStep*, Run<V>&, ptrdiff_t, V, V, V, V, V, V, V, V) {}
 
 // By halves, the second in a function of its own: compilers keep half a block and constants in registers.
 TN_INLINE void exp_of_half(F64& a, F64& b, F64& c, F64& d) {
@@ -157,18 +200,18 @@ TN_SHARED void exp_of_each(TN_STEP) {
   go_to<V, Part>(s + 1, run, i, Part::map(TN_BLOCK, f));
 }
 
-template <class V>
+template <class V, class Part>
 TN_SHARED void exp_of_second_half(TN_STEP) {
   exp_of_half(y4, y5, y6, y7);
-  go_to<V, Whole<V>>(s + 1, run, i, TN_BLOCK);
+  go_to<V, Part>(s + 1, run, i, TN_BLOCK);
 }
 
-template <class V>
+template <class V, class Part>
 void exp_of_block(TN_STEP) {
   if (!is_ordinary(TN_BLOCK)) [[unlikely]]
-    return exp_of_each<V, Whole<V>>(s, run, i, y0, y1, y2, y3, y4, y5, y6, y7);
+    return exp_of_each<V, Part>(s, run, i, y0, y1, y2, y3, y4, y5, y6, y7);
   exp_of_half(y0, y1, y2, y3);
-  exp_of_second_half<V>(s, run, i, y0, y1, y2, y3, y4, y5, y6, y7);
+  exp_of_second_half<V, Part>(s, run, i, y0, y1, y2, y3, y4, y5, y6, y7);
 }
 
 #define TN_OPERATION(Name, parameters, result) \
@@ -191,24 +234,35 @@ TN_OPERATION(Abs, (V y), abs(y))
 TN_OPERATION(Sqrt, (V y), sqrt(y))
 #undef TN_OPERATION
 
-// In the order of ChainOp.
+// In the order of chain_code.
+#define TN_WITH(Op) with_vector<V, Part, Op>, with_scalar<V, Part, Op>
+#define TN_ALONE(step) step, nullptr
+#define TN_NESTED(Op)                                                                 \
+  with_vectors<V, Part, Op, Multiply>, with_vector_and_scalar<V, Part, Op, Multiply>, \
+      with_vectors<V, Part, Op, Add>, with_vector_and_scalar<V, Part, Op, Add>,       \
+      with_vectors<V, Part, Op, Subtract>, with_vector_and_scalar<V, Part, Op, Subtract>
 template <class V, class Part>
-const Step<V> Steps<V, Part>::table[kChainOps][2] = {
-    {end_step<V, Part>},
-    {with_vector<V, Part, Load>},
-    {store_step<V, Part>},
-    {sum_step<V, Part>},
-    {with_vector<V, Part, Add>, with_scalar<V, Part, Add>},
-    {with_vector<V, Part, Subtract>, with_scalar<V, Part, Subtract>},
-    {with_vector<V, Part, Minus>, with_scalar<V, Part, Minus>},
-    {with_vector<V, Part, Multiply>, with_scalar<V, Part, Multiply>},
-    {with_vector<V, Part, Divide>, with_scalar<V, Part, Divide>},
-    {with_vector<V, Part, Divides>, with_scalar<V, Part, Divides>},
-    {alone<V, Part, Square>},
-    {alone<V, Part, Negative>},
-    {alone<V, Part, Abs>},
-    {alone<V, Part, Sqrt>},
-    {Part::kElements == kLanes<V> ? exp_of_each<V, Part> : exp_of_block<V>},
+const Step<V> Steps<V, Part>::table[kChainCodes] = {
+    TN_ALONE(end_step<V>),
+    TN_ALONE((with_vector<V, Part, Load>)),
+    TN_ALONE((store_step<V, Part>)),
+    TN_ALONE((store_step<V, Part, Whole<V>>)),
+    TN_ALONE((sum_step<V, Part>)),
+    TN_WITH(Add),
+    TN_WITH(Subtract),
+    TN_WITH(Minus),
+    TN_WITH(Multiply),
+    TN_WITH(Divide),
+    TN_WITH(Divides),
+    TN_ALONE((alone<V, Part, Square>)),
+    TN_ALONE((alone<V, Part, Negative>)),
+    TN_ALONE((alone<V, Part, Abs>)),
+    TN_ALONE((alone<V, Part, Sqrt>)),
+    TN_ALONE((Part::kOneRegister ? exp_of_each<V, Part> : exp_of_block<V, Part>)),
+    TN_NESTED(Add),
+    TN_NESTED(Subtract),
+    TN_NESTED(Minus),
+    TN_NESTED(Multiply),
 };
 
 // ---- runs ----
@@ -222,30 +276,34 @@ TN_INLINE Scalar<V> sum_of_lanes(V v) {
   return lane[0];
 }
 
-// From element i on while there are whole parts, `most` at most.
-template <class V, class Part>
-TN_INLINE size_t run_parts(const ChainStep* first, Run<V>& run, size_t i, size_t most) {
-  for (; most > 0 && i + Part::kElements <= run.n; --most, i += Part::kElements)
-    go_to<V, Part>(first, run, i, Block<V>{});
-  return i;
-}
-
 // Sums are sixteen blocks deep, then as deep as there are sixteens.
 template <class V>
-void chain(const ChainStep* first, char* const* at, size_t n) {
-  Run<V> run{at, n, {}};
+TN_INLINE ptrdiff_t run_blocks(const ChainStep* first, Run<V>& run) {
+  constexpr ptrdiff_t size = 8 * kLanes<V>, deep = 16 * size;
   V total{};
-  size_t i = 0;
-  while (i + Whole<V>::kElements <= n) {
+  ptrdiff_t i = 0;
+  while (i + size <= run.n) {
     run.total = V{};
-    i = run_parts<V, Whole<V>>(first, run, i, 16);
+    for (const ptrdiff_t end = i + deep; i < end && i + size <= run.n; i += size)
+      go_to<V, Whole<V>>(first, run, i, Block<V>{});
     total += run.total;
   }
   run.total = total;
-  i = run_parts<V, Single<V>>(first, run, i, 8);
-  if (i < n) go_to<V, Some<V>>(first, run, i, Block<V>{});
-  for (const ChainStep* s = first; s->op != ChainOp::end; ++s)
-    if (s->op == ChainOp::sum) *operand(s, run) = sum_of_lanes(run.total);
+  return i;
+}
+
+template <class V>
+void chain(const ChainStep* first, char* const* at, size_t n) {
+  constexpr ptrdiff_t L = kLanes<V>;
+  Run<V> run{at, ptrdiff_t(n), {}};
+  ptrdiff_t i = run_blocks(first, run);
+  const ptrdiff_t rest = run.n - i;
+  if (rest == L || rest == 2 * L)
+    for (; i < run.n; i += L) go_to<V, Single<V>>(first, run, i, Block<V>{});
+  else if (rest > 0)
+    go_to<V, Few<V>>(first, run, i, Block<V>{});
+  for (const ChainStep* s = first; s->code != chain_code(ChainOp::end); ++s)
+    if (s->code == chain_code(ChainOp::sum)) *address(s->slot, run) = sum_of_lanes(run.total);
 }
 
 }  // namespace
