@@ -43,7 +43,9 @@ bool reads_a_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
   const bool along_k = g.a_columns.step == 1, along_m = g.a_rows.step == 1;
   if (g.n <= kernel.columns) return along_k || along_m || g.k * g.m * item <= caches().l2;
   if (along_k && g.n <= 4 * kernel.columns) return true;
-  return g.m * g.k * item <= caches().l2 && (along_k || spread_out(g.k_block, g.a_columns.step * item));
+  const int64_t bytes = g.m * g.k * item;
+  if (along_k) return bytes <= caches().l2;
+  return 2 * bytes <= caches().l2 || (bytes <= caches().l2 && spread_out(g.k_block, g.a_columns.step * item));
 }
 
 bool reads_b_in_place(const Gemm& g, const GemmKernel& kernel, int64_t item) {
@@ -100,17 +102,22 @@ void multiply(Gemm& g, const GemmKernel& kernel, int64_t item) {
 
 // ---- one row
 
+// Whether B is read along its rows, else along its columns.
+bool reads_rows(const Gemm& g) {
+  return g.b_columns.step == 1 && g.c_columns.step == 1 && (g.n > 1 || g.b_rows.step != 1);
+}
+
 bool is_row_product(const Gemm& g) {
   if (g.m != 1 || g.scale || !plain(g.a_rows, g.a_columns) || !plain(g.b_rows, g.b_columns) ||
       g.c_columns.list)
     return false;
-  return g.b_rows.step == 1 || (g.b_columns.step == 1 && g.c_columns.step == 1);
+  return g.b_rows.step == 1 || reads_rows(g);
 }
 
 void row_product(DType dtype, Gemm& g, int64_t item) {
-  const auto gemv = kernels().gemv[static_cast<int>(dtype)];
-  const bool by_columns = g.b_columns.step != 1 || g.c_columns.step != 1;
-  const bool copies = by_columns && g.a_columns.step != 1;
+  const GemvKernels& kernel = kernels().gemv[static_cast<int>(dtype)];
+  const auto gemv = reads_rows(g) ? kernel.by_rows : kernel.by_columns;
+  const bool copies = !reads_rows(g) && g.a_columns.step != 1;
   const Scratch contiguous(copies ? static_cast<size_t>(g.k * item) : 0);
   const auto n = static_cast<size_t>(g.k);
   for (int64_t i = 0; i < g.count; ++i) {

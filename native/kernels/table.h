@@ -174,6 +174,11 @@ struct Gemm {
   void *packed_a,
       *packed_b;  // room for m_block x k_block, and for a panel or k_block x n_block in whole tiles
 };
+// The same where m = 1, without lists, packing and steps.
+struct GemvKernels {
+  void (*by_rows)(const Gemm&);     // the rows of B are contiguous, and that of C
+  void (*by_columns)(const Gemm&);  // the columns of B are contiguous, and the row of A
+};
 struct GemmKernel {
   int rows, columns;  // of the tile in registers
   void (*multiply)(const Gemm&);
@@ -209,8 +214,7 @@ struct KernelTable {
   ArgFn argmax[kDTypes], argmin[kDTypes];
   MatMulFn matmul[kDTypes];  // exact dtypes; bool: or of ands
   GemmKernel gemm[kDTypes];  // inexact dtypes, as is
-  // m = 1, no lists: a contiguous where the rows of B are, else the rows of C (step 1) and B's columns.
-  void (*gemv[kDTypes])(const Gemm&);
+  GemvKernels gemv[kDTypes];
 
   // Row k into columns: where x[i] beats best[i], best[i] = x[i] and index[i] = k.
   ArgAccumulateFn argmax_accumulate[kDTypes], argmin_accumulate[kDTypes];

@@ -158,17 +158,15 @@ void by_columns(const Gemm& g) {
 }
 
 template <class R, int P>
-void row_times_matrix(const Gemm& g) {
-  g.b_columns.step == 1 && g.c_columns.step == 1 ? by_rows<R, P>(g) : by_columns<R, P>(g);
-}
+constexpr GemvKernels kGemv = {by_rows<R, P>, by_columns<R, P>};
 
 }  // namespace
 
 void TN_TARGET::fill_gemv(KernelTable& table) {
-  table.gemv[int(DType::F32)] = row_times_matrix<float, 1>;
-  table.gemv[int(DType::F64)] = row_times_matrix<double, 1>;
-  table.gemv[int(DType::C64)] = row_times_matrix<float, 2>;
-  table.gemv[int(DType::C128)] = row_times_matrix<double, 2>;
+  table.gemv[int(DType::F32)] = kGemv<float, 1>;
+  table.gemv[int(DType::F64)] = kGemv<double, 1>;
+  table.gemv[int(DType::C64)] = kGemv<float, 2>;
+  table.gemv[int(DType::C128)] = kGemv<double, 2>;
 }
 
 }  // namespace tn
