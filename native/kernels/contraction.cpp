@@ -269,7 +269,7 @@ void run(const Contraction& p) {
 
 // The sums of products along a contiguous batch, or of single elements.
 bool is_multiply_and_sum(const Contraction& p) {
-  if (p.m.empty() && p.n.empty()) return !p.batch.empty() || !p.k.empty();
+  if (p.m.empty() && p.n.empty()) return !p.batch.empty() || (!p.k.empty() && is_inexact(p.dtype));
   if (p.batch.empty()) return false;
   const Axis& last = p.batch[p.batch.size() - 1];
   constexpr double kTiny = 8 * 8 * 8;

@@ -1,4 +1,5 @@
 // Kernels that move elements: casts, where, strided tiles, fills and the transposing copy.
+#include "native/kernels/simd/transpose.h"
 #include "native/kernels/simd/vector.h"
 
 namespace tn {
@@ -137,25 +138,6 @@ void store_strided_loop(const void* x, void* y, ptrdiff_t stride, size_t n) {
 
 // ---- transpose: squares of registers, which stay faster than pieces of rows while everything is in L1 ----
 
-// Transposes the N x N matrix of N registers in log2(N) rounds: round s exchanges the off-diagonal s x s
-// blocks.
-template <int S, class V, int... lane>
-TN_INLINE void exchange(V& a, V& b, Lanes<lane...>) {
-  constexpr int N = sizeof...(lane);
-  const V top = __builtin_shufflevector(a, b, ((lane & S) ? N + lane - S : lane)...);
-  b = __builtin_shufflevector(a, b, ((lane & S) ? N + lane : lane + S)...);
-  a = top;
-}
-
-template <int S, int N, class V>
-TN_INLINE void transpose_rounds(V (&rows)[N]) {
-  if constexpr (S < N) {
-    for (int i = 0; i < N; ++i)
-      if (!(i & S)) exchange<S>(rows[i], rows[i + S], LanesUpTo<N>{});
-    transpose_rounds<2 * S>(rows);
-  }
-}
-
 template <class T>
 constexpr int kTile = kVectorBytes / int(sizeof(T));
 
@@ -165,7 +147,7 @@ TN_INLINE void transpose_tile(const T* x, ptrdiff_t ldx, T* y, ptrdiff_t ldy) {
   using V = Vector<T>;
   V rows[N];
   for (int i = 0; i < N; ++i) rows[i] = load<V>(x + i * ldx);
-  transpose_rounds<1>(rows);
+  transpose_square(rows);
   for (int j = 0; j < N; ++j) store(y + j * ldy, rows[j]);
 }
 
