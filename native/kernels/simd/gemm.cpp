@@ -37,31 +37,26 @@ struct Tile {
   const int64_t *rows, *columns;  // columns is null where they are side by side
   int width;                      // columns of C
   bool conj_a, conj_b, accumulate;
+  int64_t count, a_step, b_step, c_step;  // the same for a whole batch
 };
 
 // Writes rows of a tile that is not whole or not contiguous.
 template <class R, int P>
-TN_SHARED void scatter(const Tile<R>& t, const R* from, int m, int64_t step) {
+TN_SHARED void scatter(const Tile<R>& t, R* c, const R* from, int m, int64_t step) {
   for (int i = 0; i < m; ++i, from += step)
     for (int j = 0; j < t.width; ++j) {
-      R* to = t.c + (t.rows[i] + (t.columns ? t.columns[j] : j)) * P;
+      R* to = c + (t.rows[i] + (t.columns ? t.columns[j] : j)) * P;
       for (int part = 0; part < P; ++part)
         to[part] = t.accumulate ? to[part] + from[j * P + part] : from[j * P + part];
     }
 }
 
 template <class R, int P, int M, int N>
-void tile(const Tile<R>& t) {
+TN_INLINE void one_tile(const Tile<R>& t, const R* a, const R* b, R* corner) {
   using V = Vector<R>;
-  R* c[M];
-  TN_UNROLL for (int i = 0; i < M; ++i) {
-    c[i] = t.c + t.rows[i] * P;
-    __builtin_prefetch(c[i], 1);
-  }
   V sum[M][N][P];
   TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
       TN_UNROLL for (int part = 0; part < P; ++part) sum[i][j][part] = V{};
-  const R *a = t.a, *b = t.b;
   const int64_t a_row = t.a_row, a_col = t.a_col, b_row = t.b_row;
 #pragma GCC unroll 2
   for (int64_t p = t.k; p > 0; --p, a += a_col, b += b_row) {
@@ -77,15 +72,28 @@ void tile(const Tile<R>& t) {
     alignas(kVectorBytes) R rows[M][N * kLanes<V>];
     TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
         store(rows[i] + j * kLanes<V>, combine(sum[i][j]));
-    return scatter<R, P>(t, rows[0], M, N * kLanes<V>);
+    return scatter<R, P>(t, corner, rows[0], M, N * kLanes<V>);
   }
-  if (t.accumulate) TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j) {
-      R* to = c[i] + j * kLanes<V>;
-      store(to, load<V>(to) + combine(sum[i][j]));
-    }
-  else
-    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
-        store(c[i] + j * kLanes<V>, combine(sum[i][j]));
+  TN_UNROLL for (int i = 0; i < M; ++i) {
+    R* c = corner + t.rows[i] * P;
+    if (t.accumulate) TN_UNROLL for (int j = 0; j < N; ++j) {
+        R* to = c + j * kLanes<V>;
+        store(to, load<V>(to) + combine(sum[i][j]));
+      }
+    else
+      TN_UNROLL for (int j = 0; j < N; ++j) store(c + j * kLanes<V>, combine(sum[i][j]));
+  }
+}
+
+template <class R, int P, int M, int N>
+void tile(const Tile<R>& t) {
+  const R *a = t.a, *b = t.b;
+  R* c = t.c;
+  TN_UNROLL for (int i = 0; i < M; ++i) __builtin_prefetch(c + t.rows[i] * P, 1);
+  for (int64_t left = t.count;; a += t.a_step, b += t.b_step, c += t.c_step) {
+    one_tile<R, P, M, N>(t, a, b, c);
+    if (--left == 0) return;
+  }
 }
 
 template <class R>
@@ -227,19 +235,10 @@ struct Product {
 
   void block(const Block& x) const {
     int64_t rows[kTileRows], columns[kColumns<R, P>];
-    Tile<R> t{x.k,
-              nullptr,
-              0,
-              0,
-              nullptr,
-              0,
-              nullptr,
-              rows,
-              nullptr,
-              0,
-              g.conj_a,
-              g.conj_b,
-              g.accumulate || x.p > 0};
+    Tile<R> t{};
+    t.k = x.k, t.count = 1;
+    t.rows = rows;
+    t.conj_a = g.conj_a, t.conj_b = g.conj_b, t.accumulate = g.accumulate || x.p > 0;
     auto rows_at = [&](int64_t i) { return next<kRows<R, P>>(x.m - i); };
     if (g.by_rows) {
       for (int64_t i = 0, m; i < x.m; i += m) {
@@ -300,14 +299,12 @@ void multiply_tiles(const Gemm& g) {
             int(g.n),
             g.conj_a,
             g.conj_b,
-            g.accumulate};
-  const auto one = tile_of<R, P>(int(g.m), int(g.n / kLanesOf<R, P>), LanesUpTo<kRows<R, P>>{});
-  for (int64_t i = 0; i < g.count; ++i) {
-    one(t);
-    t.a += g.a_step * P;
-    t.b += g.b_step * P;
-    t.c += g.c_step * P;
-  }
+            g.accumulate,
+            g.count,
+            g.a_step * P,
+            g.b_step * P,
+            g.c_step * P};
+  tile_of<R, P>(int(g.m), int(g.n / kLanesOf<R, P>), LanesUpTo<kRows<R, P>>{})(t);
 }
 
 template <class R, int P>
