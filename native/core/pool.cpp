@@ -1,5 +1,6 @@
 #include "core/pool.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -58,6 +59,10 @@ class SpinLock {
 };
 
 SpinLock lock;
+
+// A child that is forked while another thread holds the lock would wait for ever.
+[[maybe_unused]] const int forks_unlocked =
+    pthread_atfork([] { lock.lock(); }, [] { lock.unlock(); }, [] { lock.unlock(); });
 FreeBlock* free_list[kClasses];
 Stats state{0, 0, 0, 0, 0, size_t{8} << 30};
 

@@ -7,7 +7,6 @@
 #include "core/observe.h"
 #include "core/pool.h"
 #include "kernels/gemm.h"
-#include "kernels/nest.h"
 #include "kernels/plain_product.h"
 #include "kernels/table.h"
 #include "providers/routine.h"
@@ -199,23 +198,26 @@ Gemm part_of_columns(Gemm g, int64_t first, int64_t size, int64_t item) {
   return g;
 }
 
-// Calls f(first, size) for shares of n in whole multiples of `unit`.
+// Calls f(first, size) for shares of n in multiples of `unit`; the last one takes what would be less than
+// `least`.
 template <class F>
-void share(int64_t n, int64_t unit, int workers, const F& f) {
+void share(int64_t n, int64_t unit, int64_t least, int workers, const F& f) {
   const int64_t units = (n + unit - 1) / unit, each = (units + workers - 1) / workers * unit;
-  threads::run(static_cast<int>((n + each - 1) / each), workers,
-               [&](int i) { f(i * each, std::min(each, n - i * each)); });
+  const auto shares = static_cast<int>(std::max<int64_t>((n - least + each) / each, 1));
+  threads::run(shares, workers, [&](int i) { f(i * each, i + 1 < shares ? each : n - i * each); });
 }
+
+constexpr int64_t kTwoRows = 2;  // a single one would be summed in the order of another kernel
 
 void product_on_threads(DType dtype, const Gemm& g, int workers) {
   if (workers < 2) return gemm_in_blocks(dtype, g);
   const GemmKernel& kernel = kernels().gemm[static_cast<int>(dtype)];
   const auto item = static_cast<int64_t>(itemsize(dtype));
   if (g.m >= g.n)
-    share(g.m, kernel.rows, workers,
+    share(g.m, kernel.rows, kTwoRows, workers,
           [&](int64_t first, int64_t size) { gemm_in_blocks(dtype, part_of_rows(g, first, size, item)); });
   else
-    share(g.n, kernel.columns, workers,
+    share(g.n, kernel.columns, 1, workers,
           [&](int64_t first, int64_t size) { gemm_in_blocks(dtype, part_of_columns(g, first, size, item)); });
 }
 
@@ -258,7 +260,7 @@ void run(const Contraction& p) {
   const int64_t batch = count(p.batch);
   if (workers > 1) {
     if (batch < workers) return each_in_batch(p, p.batch, g, 0, batch, workers);
-    return share(batch, 1, workers,
+    return share(batch, 1, 1, workers,
                  [&](int64_t first, int64_t size) { each_in_batch(p, p.batch, g, first, size, 1); });
   }
   Axes outer = p.batch;
@@ -325,20 +327,6 @@ MatMul transposed(const MatMul& x) {
 
 constexpr int64_t kFewRows = 16;
 
-// Kernels for exact dtypes know no factor.
-void contract_exactly(const Contraction& p) {
-  Contraction product = p;
-  product.alpha = nullptr;
-  contract_in_loops(product);
-  if (!p.alpha) return;
-  const auto item = static_cast<int64_t>(itemsize(p.dtype));
-  Nest<1> elements{{}, {}, {p.c}};
-  for (const Axes* group : {&p.batch, &p.m, &p.n})
-    for (const Axis& axis : *group) elements.add(axis.size, {axis.c * item});
-  const BinaryFn multiply = kernels().at(BinaryOp::multiply, p.dtype).vs;
-  elements.each(0, [&](auto& at) { multiply(at[0], p.alpha, at[0], 1); });
-}
-
 }  // namespace
 
 bool multiplies_directly(DType dtype, const MatMul& x) {
@@ -355,7 +343,7 @@ void multiply_matrices(DType dtype, const MatMul& x) {
 
 void contract(const Contraction& p) {
   if (is_multiply_and_sum(p)) return multiply_and_sum(p);
-  if (!is_inexact(p.dtype)) return contract_exactly(p);
+  if (!is_inexact(p.dtype)) return contract_in_loops(p);
   if (provider_is_chosen(p.dtype, work(p))) return contract_in_loops(p);
   const Contraction x = oriented(p);
   observed(p.dtype, count(x.m), count(x.n), count(x.k), [&] { run(x); });

@@ -19,7 +19,7 @@ struct Contraction {
   const char *a, *b;
   char* c;
   bool conj_a, conj_b, accumulate;
-  const void* alpha;  // an element, or null for 1
+  const void* alpha;  // an element, or null for 1; null for exact dtypes
   Axes batch, m, n, k;
 };
 
@@ -45,8 +45,7 @@ inline double work(const MatMul& x) {
   return static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
 }
 
-// The same on kernels for plain strides: those of the selected provider or, for exact dtypes, native ones,
-// for which alpha is null.
+// The same on kernels for plain strides: those of the selected provider or, for exact dtypes, native ones.
 void contract_in_loops(Contraction p);
 
 // Sums of elementwise products: where m and n have no axes, or the batch is contiguous and the rest is tiny.

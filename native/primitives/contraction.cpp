@@ -5,6 +5,8 @@
 // summed or broadcast, not multiplied; the others are the axes of a Contraction (kernels/contraction.h).
 #include "primitives/contraction.h"
 
+#include <cstring>
+
 #include "core/visit.h"
 #include "kernels/contraction.h"
 #include "kernels/copy.h"
@@ -205,11 +207,30 @@ struct Element {
     visit(t, [&]<class T>(Type<T>) {
       if constexpr (is_complex_v<T>)
         *reinterpret_cast<T*>(bytes) = T(value);
-      else
+      else if constexpr (std::is_floating_point_v<T>)
         *reinterpret_cast<T*>(bytes) = T(value.real());
+      else
+        *reinterpret_cast<T*>(bytes) = T(static_cast<int64_t>(value.real()));  // which wraps
     });
   }
 };
+
+// Integers wrap in any order: an operand takes the factor.
+Tensor multiplied(const Tensor& t, AllAxes& axes, double factor) {
+  Layout moving;
+  for (const Labelled& axis : axes)
+    if (axis.a != 0) moving.shape.push_back(axis.size), moving.strides.push_back(axis.a);
+  const Tensor whole = view(t, std::move(moving)), by = empty(t.dtype, Dims{});
+  std::memcpy(by.data, Element(t.dtype, factor).bytes, itemsize(t.dtype));
+  const Tensor* in[] = {&whole, &by};
+  Tensor out;
+  static const Primitive& multiply = primitive("multiply");
+  multiply.kernel(Call{in, Attrs::none(), {}, 1}, &out);
+  int i = 0;
+  for (Labelled& axis : axes)
+    if (axis.a != 0) axis.a = out.strides()[i++];
+  return out;
+}
 
 // The operands with what can be summed before, and the axes as they are then.
 struct Summed {
@@ -220,9 +241,18 @@ struct Summed {
     still_single_axes(axes);
     factor = repetitions(axes);
     a = view(*call.in[0], call.in[0]->layout), b = view(*call.in[1], call.in[1]->layout);
-    if (!is_inexact(a.dtype)) return;  // sums of integers would be wider
+    is_inexact(a.dtype) ? presum(axes) : multiply(axes);
+  }
+
+ private:
+  void presum(AllAxes& axes) {
     if (needs_presum(axes, &Axis::a, &Axis::b)) a = presummed(a, axes, &Axis::a, &Axis::b);
     if (needs_presum(axes, &Axis::b, &Axis::a)) b = presummed(b, axes, &Axis::b, &Axis::a);
+  }
+  // Sums of integers would be wider, and kernels for them know no factor.
+  void multiply(AllAxes& axes) {
+    if (factor != 1 && !is_bool(a.dtype)) a = multiplied(a, axes, factor);
+    factor = 1;
   }
 };
 

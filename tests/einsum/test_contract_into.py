@@ -75,6 +75,15 @@ def test_integers_take_plain_factors():
         tn.contract_into(out, "ij,jk->ik", eye, eye, alpha=2)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int8", "uint16", "bool", "float64"])
+def test_repeated_terms_are_counted_once_beside_what_is_there(dtype):
+    a = np.broadcast_to(np.asarray([[3], [1]], dtype), (2, 300))
+    b = np.broadcast_to(np.asarray([[1, 7]], dtype), (300, 2))
+    out = np.ones((2, 2), dtype)
+    tn.contract_into(tn.asarray(out), "ij,jk->ik", tn.asarray(a), tn.asarray(b), beta=1.0)
+    np.testing.assert_array_equal(out, (np.einsum("ij,jk->ik", a, b) + np.ones((2, 2), dtype)).astype(dtype))
+
+
 @pytest.mark.parametrize(
     "out, kwargs, error, text",
     [

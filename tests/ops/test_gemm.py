@@ -145,6 +145,18 @@ def test_several_threads_compute_the_same(dtype):
         np.testing.assert_array_equal(one, several)
 
 
+@pytest.mark.parametrize("m, n, k", [(9, 9, 30_000), (5, 5, 90_000), (9, 2, 120_000), (1, 1, 2_000_000)])
+def test_the_order_of_sums_does_not_depend_on_threads(m, n, k):
+    """Nor does a share of one row get the matrix-vector kernel, which adds up in another order."""
+    rng = np.random.default_rng(16)
+    a, b = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+    with tn.threads(1):
+        alone = np.asarray(tn.asarray(a) @ tn.asarray(b))
+    for count in (2, 3, 4):
+        with tn.threads(count):
+            np.testing.assert_array_equal(np.asarray(tn.asarray(a) @ tn.asarray(b)), alone)
+
+
 def test_callers_in_several_threads_share_the_workers():
     rng = np.random.default_rng(5)
     a, b = numbers(rng, (256, 256), "float64"), numbers(rng, (256, 256), "float64")
@@ -185,6 +197,41 @@ with tn.threads(2):
 
 def test_a_forked_child_has_workers_of_its_own():
     subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)
+
+
+FORKED_AT_ANY_TIME = """
+import os, signal, threading, warnings
+import numpy as np
+import taenite as tn
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside threads
+x = tn.asarray(np.ones((300, 300)))
+y = tn.asarray(np.ones((4, 4)))
+done = False
+
+def multiply():
+    while not done:
+        x @ x
+
+callers = [threading.Thread(target=multiply) for _ in range(3)]
+for caller in callers:
+    caller.start()
+states = []
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(int((y @ y).sum().item() != 64))
+    states.append(os.waitpid(child, 0)[1])
+done = True
+for caller in callers:
+    caller.join()
+assert not any(states), states
+"""
+
+
+def test_a_fork_beside_products_leaves_no_lock_behind():
+    subprocess.run([sys.executable, "-c", FORKED_AT_ANY_TIME], check=True, timeout=120)
 
 
 PINNED = """
