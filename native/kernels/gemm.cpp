@@ -69,6 +69,17 @@ bool writes_more_than_it_reads(const Gemm& g, int64_t item) {
          g.m * g.n * item > caches().l2;
 }
 
+// Everything fits everywhere: deciding would take longer than multiplying.
+bool is_tiny(const Gemm& g) { return g.m <= 16 && g.n <= 16 && g.k <= 16; }
+
+void choose_one_block(Gemm& g) {
+  g.m_block = g.m, g.n_block = g.n, g.k_block = g.k;
+  g.a_in_place = plain(g.a_rows, g.a_columns);
+  g.b_in_place = !g.scale && plain(g.b_rows, g.b_columns) && g.b_columns.step == 1;
+  g.by_rows = g.b_is_far = false;
+  g.one_panel = true;
+}
+
 void choose_blocks(Gemm& g, const GemmKernel& kernel, int64_t item) {
   g.k_block = even_parts(g.k, std::max<int64_t>(3 * caches().l1 / 4 / (kernel.columns * item), 16), 1);
   g.a_in_place = reads_a_in_place(g, kernel, item);
@@ -142,7 +153,7 @@ void gemm_in_blocks(DType dtype, Gemm g) {
   if (g.n == 1 && !g.b_columns.list) g.b_columns.step = g.c_columns.step = 1;
   if (is_row_product(g)) return row_product(dtype, g, item);
   const GemmKernel& kernel = kernels().gemm[static_cast<int>(dtype)];
-  choose_blocks(g, kernel, item);
+  is_tiny(g) ? choose_one_block(g) : choose_blocks(g, kernel, item);
   multiply(g, kernel, item);
 }
 
