@@ -6,7 +6,9 @@
 
 #include "core/observe.h"
 #include "core/pool.h"
+#include "core/visit.h"
 #include "kernels/gemm.h"
+#include "kernels/nest.h"
 #include "kernels/plain_product.h"
 #include "kernels/table.h"
 #include "providers/routine.h"
@@ -133,37 +135,6 @@ class OffsetList {
   const int64_t* list_ = nullptr;
 };
 
-// The positions of a batch, from any one on.
-class Batch {
- public:
-  Batch(const Axes& axes, int64_t position) : axes_(axes) {
-    index_.resize(axes.size());
-    for (int i = axes.size() - 1; i >= 0; --i) {
-      index_[i] = position % axes[i].size;
-      position /= axes[i].size;
-      move(axes[i], index_[i]);
-    }
-  }
-  void next() {
-    for (int i = axes_.size() - 1; i >= 0; --i) {
-      move(axes_[i], 1);
-      if (++index_[i] < axes_[i].size) return;
-      move(axes_[i], -index_[i]);
-      index_[i] = 0;
-    }
-  }
-  int64_t a = 0, b = 0, c = 0;
-
- private:
-  void move(const Axis& axis, int64_t steps) {
-    a += steps * axis.a;
-    b += steps * axis.b;
-    c += steps * axis.c;
-  }
-  const Axes& axes_;
-  SmallVector<int64_t, 4> index_;
-};
-
 // ---- threads
 
 constexpr double kWorthAThread = 96.0 * 96 * 96;  // multiplications for each
@@ -173,28 +144,33 @@ int threads_for(double multiplications) {
   return static_cast<int>(std::min<double>(threads::budget(), multiplications / kWorthAThread));
 }
 
-Offsets skip(const Offsets& of, int64_t n) { return {of.step, of.list ? of.list + n : nullptr}; }
-
-const void* advance(const void* p, const Offsets& of, int64_t n, int64_t item) {
-  return static_cast<const char*>(p) + (of.list ? 0 : n * of.step * item);
+// Moves the beginning of an operand along an axis of it.
+template <class P>
+void start_at(P& data, Offsets& of, int64_t first, int64_t item) {
+  if (of.list)
+    of.list += first;
+  else
+    data = static_cast<char*>(const_cast<void*>(data)) + first * of.step * item;
 }
 
-// The rows or columns [first, first + size) of C.
+// The rows, columns or products of the batch [first, first + size).
 Gemm part_of_rows(Gemm g, int64_t first, int64_t size, int64_t item) {
-  g.a = advance(g.a, g.a_rows, first, item);
-  g.c = const_cast<void*>(advance(g.c, g.c_rows, first, item));
-  g.a_rows = skip(g.a_rows, first);
-  g.c_rows = skip(g.c_rows, first);
+  start_at(g.a, g.a_rows, first, item);
+  start_at(g.c, g.c_rows, first, item);
   g.m = size;
   return g;
 }
-
 Gemm part_of_columns(Gemm g, int64_t first, int64_t size, int64_t item) {
-  g.b = advance(g.b, g.b_columns, first, item);
-  g.c = const_cast<void*>(advance(g.c, g.c_columns, first, item));
-  g.b_columns = skip(g.b_columns, first);
-  g.c_columns = skip(g.c_columns, first);
+  start_at(g.b, g.b_columns, first, item);
+  start_at(g.c, g.c_columns, first, item);
   g.n = size;
+  return g;
+}
+Gemm part_of_batch(Gemm g, int64_t first, int64_t size, int64_t item) {
+  g.a = static_cast<const char*>(g.a) + first * g.a_step * item;
+  g.b = static_cast<const char*>(g.b) + first * g.b_step * item;
+  g.c = static_cast<char*>(g.c) + first * g.c_step * item;
+  g.count = size;
   return g;
 }
 
@@ -209,29 +185,20 @@ void share(int64_t n, int64_t unit, int64_t least, int workers, const F& f) {
 
 constexpr int64_t kTwoRows = 2;  // a single one would be summed in the order of another kernel
 
-void product_on_threads(DType dtype, const Gemm& g, int workers) {
+void on_threads(DType dtype, const Gemm& g, int workers) {
   if (workers < 2) return gemm_in_blocks(dtype, g);
   const GemmKernel& kernel = kernels().gemm[static_cast<int>(dtype)];
   const auto item = static_cast<int64_t>(itemsize(dtype));
-  if (g.m >= g.n)
-    share(g.m, kernel.rows, kTwoRows, workers,
-          [&](int64_t first, int64_t size) { gemm_in_blocks(dtype, part_of_rows(g, first, size, item)); });
-  else
-    share(g.n, kernel.columns, 1, workers,
-          [&](int64_t first, int64_t size) { gemm_in_blocks(dtype, part_of_columns(g, first, size, item)); });
-}
-
-// Products [first, first + size) of the outer batch; the inner one is in g.
-void each_in_batch(const Contraction& p, const Axes& outer, const Gemm& g, int64_t first, int64_t size,
-                   int workers) {
-  const auto item = static_cast<int64_t>(itemsize(p.dtype));
-  Batch at(outer, first);
-  for (; size > 0; --size, at.next()) {
-    Gemm products = g;
-    products.a = p.a + at.a * item;
-    products.b = p.b + at.b * item;
-    products.c = p.c + at.c * item;
-    product_on_threads(p.dtype, products, workers);
+  const auto parts_of = [=](const Gemm& whole, auto part) {
+    return [=](int64_t first, int64_t size) { gemm_in_blocks(dtype, part(whole, first, size, item)); };
+  };
+  if (g.count >= workers) return share(g.count, 1, 1, workers, parts_of(g, part_of_batch));
+  for (int64_t i = 0; i < g.count; ++i) {
+    const Gemm one = part_of_batch(g, i, 1, item);
+    if (one.m >= one.n)
+      share(one.m, kernel.rows, kTwoRows, workers, parts_of(one, part_of_rows));
+    else
+      share(one.n, kernel.columns, 1, workers, parts_of(one, part_of_columns));
   }
 }
 
@@ -249,24 +216,24 @@ Axis take_inner(Axes& batch) {
 void run(const Contraction& p) {
   const OffsetList am(p.m, &Axis::a), cm(p.m, &Axis::c), bn(p.n, &Axis::b), cn(p.n, &Axis::c),
       ak(p.k, &Axis::a), bk(p.k, &Axis::b);
+  Axes outer = p.batch;
+  const Axis inner = take_inner(outer);
   Gemm g{};
-  g.m = count(p.m), g.n = count(p.n), g.k = count(p.k), g.count = 1;
+  g.m = count(p.m), g.n = count(p.n), g.k = count(p.k);
+  g.count = inner.size, g.a_step = inner.a, g.b_step = inner.b, g.c_step = inner.c;
   g.a_rows = am.get(), g.a_columns = ak.get();
   g.b_rows = bk.get(), g.b_columns = bn.get();
   g.c_rows = cm.get(), g.c_columns = cn.get();
   g.conj_a = p.conj_a, g.conj_b = p.conj_b, g.accumulate = p.accumulate;
   g.scale = p.alpha;
-  const int workers = threads_for(work(p));
-  const int64_t batch = count(p.batch);
-  if (workers > 1) {
-    if (batch < workers) return each_in_batch(p, p.batch, g, 0, batch, workers);
-    return share(batch, 1, 1, workers,
-                 [&](int64_t first, int64_t size) { each_in_batch(p, p.batch, g, first, size, 1); });
-  }
-  Axes outer = p.batch;
-  const Axis inner = take_inner(outer);
-  g.count = inner.size, g.a_step = inner.a, g.b_step = inner.b, g.c_step = inner.c;
-  each_in_batch(p, outer, g, 0, batch / inner.size, 1);
+  const int workers = threads_for(work(p) / volume(outer));
+  const auto item = static_cast<int64_t>(itemsize(p.dtype));
+  Nest<3> loops{{}, {}, {p.c, const_cast<char*>(p.a), const_cast<char*>(p.b)}};
+  for (const Axis& axis : outer) loops.add(axis.size, {axis.c * item, axis.a * item, axis.b * item});
+  loops.each(0, [&](auto& at) {
+    g.c = at[0], g.a = at[1], g.b = at[2];
+    on_threads(p.dtype, g, workers);
+  });
 }
 
 // The sums of products along a contiguous batch, or of single elements.
@@ -278,24 +245,27 @@ bool is_multiply_and_sum(const Contraction& p) {
   return last.a == 1 && last.b == 1 && last.size >= 16 && volume(p.m) * volume(p.n) * volume(p.k) <= kTiny;
 }
 
-// From how many multiplications on the provider's product is faster than the native one: only where the
-// native kernels lack the vectors that the provider has.
-bool provider_is_chosen(DType dtype, double multiplications) {
-  const providers::Selection& chosen = *providers::selected();
-  if (chosen.native_products) return false;
-  if (chosen.of[providers::index(providers::Routine::gemm)]) return true;
-  constexpr double kFrom[] = {0, 0, 4096, 512};  // real, complex: by the target's vectors
-  return kernels().gemm[static_cast<int>(dtype)].columns * itemsize(dtype) < 96 &&
-         multiplications > kFrom[2 + is_complex(dtype)];
-}
-
-// Tiny products are not worth a line in a report.
+// Not worth a call of a provider, nor a line in a report.
 bool is_tiny(DType dtype, double multiplications) {
   return multiplications <= (is_complex(dtype) ? 8 * 8 * 8 : 16 * 16 * 16);
 }
 
+// Whether the native kernels have the vectors of AVX2 at least: else a provider's product is faster.
+bool has_wide_vectors(DType dtype) {
+  constexpr size_t kThreeVectors = 3 * 32;  // the columns of a tile
+  return kernels().gemm[static_cast<int>(dtype)].columns * itemsize(dtype) >= kThreeVectors;
+}
+
+bool provider_is_chosen(DType dtype, double multiplications) {
+  const providers::Selection& chosen = *providers::selected();
+  if (chosen.native_products) return false;
+  if (chosen.of[providers::index(providers::Routine::gemm)]) return true;
+  return !has_wide_vectors(dtype) && !is_tiny(dtype, multiplications);
+}
+
 char letter(DType dtype) {
-  return dtype == DType::F32 ? 's' : dtype == DType::F64 ? 'd' : dtype == DType::C64 ? 'c' : 'z';
+  return visit_inexact(dtype,
+                       []<class T>(Type<T>) { return providers::kTypeLetters[providers::TypeOf<T>::index]; });
 }
 
 // The native product counts as the routine that it stands for.
@@ -320,11 +290,6 @@ Gemm as_gemm(const MatMul& x) {
   return g;
 }
 
-MatMul transposed(const MatMul& x) {
-  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,          x.a_col,
-          x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate, x.alpha};
-}
-
 constexpr int64_t kFewRows = 16;
 
 }  // namespace
@@ -338,13 +303,12 @@ bool multiplies_directly(DType dtype, const MatMul& x) {
 void multiply_matrices(DType dtype, const MatMul& x) {
   if (!is_inexact(dtype) || provider_is_chosen(dtype, work(x))) return plain_product(dtype, x);
   const Gemm g = as_gemm(x.n == 1 ? transposed(x) : x);
-  observed(dtype, x.m, x.n, x.k, [&] { product_on_threads(dtype, g, threads_for(work(x))); });
+  observed(dtype, x.m, x.n, x.k, [&] { on_threads(dtype, g, threads_for(work(x))); });
 }
 
 void contract(const Contraction& p) {
   if (is_multiply_and_sum(p)) return multiply_and_sum(p);
-  if (!is_inexact(p.dtype)) return contract_in_loops(p);
-  if (provider_is_chosen(p.dtype, work(p))) return contract_in_loops(p);
+  if (!is_inexact(p.dtype) || provider_is_chosen(p.dtype, work(p))) return contract_in_loops(p);
   const Contraction x = oriented(p);
   observed(p.dtype, count(x.m), count(x.n), count(x.k), [&] { run(x); });
 }

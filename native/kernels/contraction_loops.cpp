@@ -49,16 +49,12 @@ void each_choice(const Contraction& p, F&& f) {
       for (int k = first(p.k); k < p.k.size(); ++k) f(Choice{m, n, k});
 }
 
-double volume(const MatMul& x) {
-  return static_cast<double>(x.m) * static_cast<double>(x.n) * static_cast<double>(x.k);
-}
-
 // The largest product that can run; volume 0 if there is none.
 Choice best_choice(const Contraction& p) {
   Choice best;
   each_choice(p, [&](Choice choice) {
     const MatMul product = product_of(p, choice);
-    choice.volume = volume(product);
+    choice.volume = work(product);
     if (choice.volume > best.volume && takes(p.dtype, product)) best = choice;
   });
   return best;

@@ -1,7 +1,5 @@
 // Sums of elementwise products, tile by tile along one contiguous axis: what would be a matrix product with
 // sizes of one.
-#include <vector>
-
 #include "kernels/contraction.h"
 #include "kernels/nest.h"
 #include "kernels/table.h"
@@ -38,8 +36,6 @@ struct Sums {
   BinaryOp add;
   alignas(64) char products[kTile * 16];
   alignas(64) char total[kTile * 16];
-
-  int64_t item() const { return static_cast<int64_t>(itemsize(dtype)); }
 
   // c[0..n) (+)= alpha times the sum over `k` of a * b, along the inner axis.
   void along_output(const Loops& k, const std::array<char*, 3>& at, int64_t n) {
@@ -120,9 +116,11 @@ void multiply_and_sum(const Contraction& p) {
   Loops outer{{}, {}, {p.c, const_cast<char*>(p.a), const_cast<char*>(p.b)}}, sums{};
   for (const Axes* group : {&p.batch, &p.m, &p.n}) add(outer, *group, inner, item);
   add(sums, p.k, inner, item);
-  const BinaryOp plus = is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add;
-  Sums s{p.dtype, {}, {}, axis.c * item, p.accumulate, p.alpha, plus, {}, {}};
-  s.a.dtype = s.b.dtype = p.dtype;
+  Sums s;  // its tiles stay unset
+  s.dtype = s.a.dtype = s.b.dtype = p.dtype;
+  s.c_step = axis.c * item;
+  s.accumulate = p.accumulate, s.alpha = p.alpha;
+  s.add = is_bool(p.dtype) ? BinaryOp::bitwise_or : BinaryOp::add;
   s.a.step = axis.a * item, s.b.step = axis.b * item;
   s.a.conj = p.conj_a, s.b.conj = p.conj_b;
   if (inner.group == &p.k) return outer.each(0, [&](auto& at) { s.along_sum(sums, at, axis.size); });

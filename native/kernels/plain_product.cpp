@@ -29,11 +29,6 @@ bool find_form(int64_t rows, int64_t columns, int64_t row, int64_t col, bool con
   return true;
 }
 
-MatMul transposed(const MatMul& x) {
-  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,          x.a_col,
-          x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate, x.alpha};
-}
-
 // C or, as C^T = B^T A^T, its transpose: a vector is a column, and a matrix column-major.
 MatMul oriented(const MatMul& x) {
   const bool as_is = x.m == 1 || x.n == 1 ? x.n == 1 : stored_as_is(x.m, x.n, x.c_row, x.c_col);

@@ -147,6 +147,12 @@ struct MatMul {
 };
 using MatMulFn = void (*)(const MatMul&);
 
+// C^T = B^T A^T. (Static: objects of one target must not offer theirs to others.)
+static inline MatMul transposed(const MatMul& x) {
+  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,          x.a_col,
+          x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate, x.alpha};
+}
+
 // Element i of an axis is at list[i], or at i * step where there is no list; in elements.
 struct Offsets {
   int64_t step;

@@ -288,8 +288,12 @@ void scale(const Tensor& t, std::complex<double> factor) {
   const auto item = static_cast<int64_t>(itemsize(t.dtype));
   Nest<1> elements{{}, {}, {t.data}};
   for (int i = 0; i < t.ndim(); ++i) elements.add(t.shape()[i], {t.strides()[i] * item});
+  elements.simplify();
+  const int last = elements.ndim() - 1;
+  const bool rows = last >= 0 && elements.strides[0][last] == item;
+  const auto n = static_cast<size_t>(rows ? elements.shape[last] : 1);
   const BinaryFn multiply = kernels().at(BinaryOp::multiply, t.dtype).vs;
-  elements.each(0, [&](auto& at) { multiply(at[0], by.bytes, at[0], 1); });
+  elements.each(rows, [&](auto& at) { multiply(at[0], by.bytes, at[0], n); });
 }
 
 // Two matrices without repeated elements, which is nearly every call.

@@ -89,6 +89,7 @@ def test_repeated_terms_are_counted_once_beside_what_is_there(dtype):
     [
         (lambda x: tn.zeros((2, 3)), {}, ValueError, r"out must have the shape \(2, 2\), got \(2, 3\)"),
         (lambda x: tn.zeros((2, 2), dtype=tn.float32), {}, TypeError, "out must have the dtype"),
+        (np.asarray, {}, TypeError, "out must be a Tensor, got ndarray"),
         (lambda x: x, {}, ValueError, "out shares memory with an operand"),
         (lambda x: tn.variable(tn.zeros((2, 2))) * 1.0, {}, ValueError, "a tracked tensor cannot be written"),
         (lambda x: tn.zeros((2, 2)), {"alpha": 1j}, ValueError, "must be real for real dtypes"),

@@ -4,12 +4,6 @@
 namespace tn {
 namespace {
 
-// C^T = B^T A^T
-MatMul transposed(const MatMul& x) {
-  return {x.n,     x.m, x.k,     x.b,     x.b_col,  x.b_row,  x.a,          x.a_col,
-          x.a_row, x.c, x.c_col, x.c_row, x.conj_b, x.conj_a, x.accumulate, x.alpha};
-}
-
 template <class T>
 TN_INLINE void add_product(T& sum, T a, T b) {
   sum = T(sum + a * b);

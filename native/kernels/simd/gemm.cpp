@@ -3,7 +3,6 @@
 // stay in L2 (Goto & van de Geijn, "Anatomy of high-performance matrix multiplication", 2008). Packing reads
 // straight from any strides or lists of offsets (Matthews, "High-performance tensor contraction without
 // transposition", 2018), so that operands are never transposed elsewhere.
-//
 #include "native/kernels/simd/complex_lanes.h"
 #include "native/kernels/simd/pack.h"
 #include "native/kernels/simd/vector.h"
@@ -55,33 +54,33 @@ template <class R, int P, int M, int N>
 TN_INLINE void one_tile(const Tile<R>& t, const R* a, const R* b, R* corner) {
   using V = Vector<R>;
   V sum[M][N][P];
-  TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
-      TN_UNROLL for (int part = 0; part < P; ++part) sum[i][j][part] = V{};
+  TN_UNROLL
+  for (int i = 0; i < M * N * P; ++i) sum[i / (N * P)][i / P % N][i % P] = V{};
   const int64_t a_row = t.a_row, a_col = t.a_col, b_row = t.b_row;
 #pragma GCC unroll 2
   for (int64_t p = t.k; p > 0; --p, a += a_col, b += b_row) {
     V row[N];
-    TN_UNROLL for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
-    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int part = 0; part < P; ++part) {
-      const V scalar = splat<V>(a[i * a_row + part]);
-      TN_UNROLL for (int j = 0; j < N; ++j) sum[i][j][part] = fma(scalar, row[j], sum[i][j][part]);
+    TN_UNROLL
+    for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
+    TN_UNROLL
+    for (int i = 0; i < M * P; ++i) {
+      const V scalar = splat<V>(a[i / P * a_row + i % P]);
+      TN_UNROLL
+      for (int j = 0; j < N; ++j) sum[i / P][j][i % P] = fma(scalar, row[j], sum[i / P][j][i % P]);
     }
   }
   const Combine<V> combine(t.conj_a, t.conj_b);
   if (t.columns || t.width != N * kLanesOf<R, P>) {
     alignas(kVectorBytes) R rows[M][N * kLanes<V>];
-    TN_UNROLL for (int i = 0; i < M; ++i) TN_UNROLL for (int j = 0; j < N; ++j)
-        store(rows[i] + j * kLanes<V>, combine(sum[i][j]));
+    TN_UNROLL
+    for (int i = 0; i < M * N; ++i) store(rows[i / N] + i % N * kLanes<V>, combine(sum[i / N][i % N]));
     return scatter<R, P>(t, corner, rows[0], M, N * kLanes<V>);
   }
-  TN_UNROLL for (int i = 0; i < M; ++i) {
-    R* c = corner + t.rows[i] * P;
-    if (t.accumulate) TN_UNROLL for (int j = 0; j < N; ++j) {
-        R* to = c + j * kLanes<V>;
-        store(to, load<V>(to) + combine(sum[i][j]));
-      }
-    else
-      TN_UNROLL for (int j = 0; j < N; ++j) store(c + j * kLanes<V>, combine(sum[i][j]));
+  TN_UNROLL
+  for (int i = 0; i < M * N; ++i) {
+    R* c = corner + t.rows[i / N] * P + i % N * kLanes<V>;
+    const V value = combine(sum[i / N][i % N]);
+    store(c, t.accumulate ? load<V>(c) + value : value);
   }
 }
 
@@ -89,7 +88,8 @@ template <class R, int P, int M, int N>
 void tile(const Tile<R>& t) {
   const R *a = t.a, *b = t.b;
   R* c = t.c;
-  TN_UNROLL for (int i = 0; i < M; ++i) __builtin_prefetch(c + t.rows[i] * P, 1);
+  TN_UNROLL
+  for (int i = 0; i < M; ++i) __builtin_prefetch(c + t.rows[i] * P, 1);
   for (int64_t left = t.count;; a += t.a_step, b += t.b_step, c += t.c_step) {
     one_tile<R, P, M, N>(t, a, b, c);
     if (--left == 0) return;
@@ -235,7 +235,7 @@ struct Product {
 
   void block(const Block& x) const {
     int64_t rows[kTileRows], columns[kColumns<R, P>];
-    Tile<R> t{};
+    Tile<R> t;  // the steps of a batch stay unset
     t.k = x.k, t.count = 1;
     t.rows = rows;
     t.conj_a = g.conj_a, t.conj_b = g.conj_b, t.accumulate = g.accumulate || x.p > 0;

@@ -24,7 +24,7 @@
 #endif
 
 // Before a loop over registers, which must not become memory.
-#define TN_UNROLL _Pragma("GCC unroll 16")
+#define TN_UNROLL _Pragma("GCC unroll 32")
 
 #define TN_INLINE inline __attribute__((always_inline))
 #define TN_LAMBDA_INLINE __attribute__((always_inline))

@@ -90,6 +90,8 @@ def contract_into(
     parsed = parse(equation, tuple(x.ndim for x in tensors))
     _check_factors(tensors[0].dtype.kind, alpha, beta)
     plan = _plan(parsed, tuple(tuple(x.shape) for x in tensors), True, "auto")
+    if not isinstance(out, Tensor):
+        raise TypeError(f"contract_into: out must be a Tensor, got {type(out).__name__}.")
     if tuple(out.shape) != plan.shape:
         raise ValueError(f"contract_into: out must have the shape {plan.shape}, got {tuple(out.shape)}.")
     plan.run_into(out, tensors, complex(alpha), complex(beta))
