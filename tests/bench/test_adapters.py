@@ -44,14 +44,14 @@ def adapter(request):
 def test_outputs_agree_with_the_oracle(adapter, row):
     if row.case.name == "gaussian_process":
         pytest.importorskip("sklearn", reason="the diabetes data comes with scikit-learn")
-    fixture = row.case.fixture(*row.size.args)
+    fixture = row.fixture()
     try:
         prepared = adapter.prepare(row, fixture)
     except Unsupported:
         assert adapter.name == "numpy" or row.phase == "tracked"
         return
     watch = Stopwatch(prepared.statement, prepared.names)
-    check = row.case.oracle(fixture)
+    check = row.check(fixture)
     check(row.phase, prepared.to_numpy(watch.once()))
     check(row.phase, prepared.to_numpy(watch.once()))
 
@@ -59,7 +59,7 @@ def test_outputs_agree_with_the_oracle(adapter, row):
 def test_a_second_call_does_not_accumulate_gradients(adapter):
     row = next(row for row in ROWS if row.op == "grad_sum_matmul_backward")
     try:
-        prepared = adapter.prepare(row, row.case.fixture(*row.size.args))
+        prepared = adapter.prepare(row, row.fixture())
     except Unsupported:
         pytest.skip("NumPy does not differentiate")
     watch = Stopwatch(prepared.statement, prepared.names)

@@ -79,6 +79,9 @@ def test_gate_passes_the_right_answer_and_catches_a_planted_one(name):
                 check(phase, bad)
     with pytest.raises(Disagreement, match="value"):
         check("backward", [value * (1 + 1e-6) + 1e-6, *reference.gradients])
+    check("pullback", [COTANGENT * g for g in reference.gradients])
+    with pytest.raises(Disagreement, match="gradient"):
+        check("pullback", reference.gradients)
 
 
 @pytest.mark.parametrize("name", CURVED)

@@ -19,13 +19,13 @@ def row_of(op) -> Row:
 def fixture_path(tmp_path):
     row = row_of("solve")
     path = tmp_path / "fixture.npz"
-    save_fixture(path, row.case.fixture(*row.size.args))
+    save_fixture(path, row.fixture())
     return str(path)
 
 
 def test_fixtures_survive_the_file(tmp_path):
     row = row_of("solve")
-    fixture = row.case.fixture(*row.size.args)
+    fixture = row.fixture()
     save_fixture(tmp_path / "x.npz", fixture)
     found = load_fixture(tmp_path / "x.npz")
     assert all(np.array_equal(x, y) for x, y in zip(fixture.operands, found.operands, strict=True))
@@ -52,7 +52,7 @@ def test_numpy_row_from_setup_to_release(fixture_path, tmp_path):
     assert refused["failed"] == "error" and "no row is prepared" in refused["message"]
     assert gc.get_freeze_count() == 0
     with np.load(outputs) as file:
-        row.case.oracle(load_fixture(tmp_path / "fixture.npz"))("primal", [file["arr_0"]])
+        row.check(load_fixture(tmp_path / "fixture.npz"))("primal", [file["arr_0"]])
 
 
 def test_numpy_does_not_differentiate(fixture_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.console import Console
 
 from . import adapters, baseline, cases, machine, record, table, validity
-from .case import PHASES, all_cases, suites
+from .case import PHASES, rows, suites
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
 
@@ -26,10 +27,11 @@ def list_cases() -> None:
     """Show suites, cases, phases and sizes."""
     for suite in suites():
         typer.echo(f"{suite}:")
-        for case in (c for c in all_cases() if c.phases_in(suite)):
+        for case, chosen in groupby(rows(suite), lambda row: row.case):
             typer.echo(f"  {case.name}: {case.description}")
-            for phase, sizes in case.phases_in(suite).items():
-                typer.echo(f"    {phase}: {'; '.join(size.label for size in sizes)}")
+            for (phase, dtype), of_phase in groupby(chosen, lambda row: (row.phase, row.dtype)):
+                unusual = "" if dtype == "float64" else f" {dtype}"
+                typer.echo(f"    {phase}{unusual}: {'; '.join(row.size.label for row in of_phase)}")
     typer.echo("phases:")
     for phase, meaning in PHASES.items():
         typer.echo(f"  {phase}: {meaning}")

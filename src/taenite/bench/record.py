@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import report
-from .case import rows, suites
+from .case import all_rows
 from .survey import STATUSES, Block, Profile, Result, Settings, Survey
 
 SCHEMA = 1
@@ -147,11 +147,12 @@ def load(directory: Path) -> tuple[Survey, dict[str, Any], list[str]]:
         raise BadBundle(f"{directory} has schema {run['schema']}; this version reads {SCHEMA}.")
     survey = Survey(load_settings(run), workers=run["workers"], loads=run["loads"], notes=run["notes"])
     survey.seconds = run["seconds"]
-    known = {(row.op, row.size.label): row for suite in suites() for row in rows(suite)}
+    known = {(row.op, row.size.label, row.dtype): row for row in all_rows()}
     for entry in run["rows"]:
-        if (entry["op"], entry["shape"]) not in known:
+        key = (entry["op"], entry["shape"], entry["dtype"])
+        if key not in known:
             raise BadBundle(f"{directory} has a row that this version does not know: {entry['op']}.")
-        result = survey.result(known[entry["op"], entry["shape"]], entry["backend"], entry["threads"])
+        result = survey.result(known[key], entry["backend"], entry["threads"])
         result.status, result.note = entry["status"], entry["note"]
     load_samples(directory / "samples.jsonl", survey)
     return survey, run["machine"], run["warnings"]

@@ -61,21 +61,21 @@ class Fixtures:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.paths: dict[tuple[Any, tuple[int, ...]], Path] = {}
-        self.checks: dict[tuple[str, tuple[int, ...]], Check] = {}
+        self.paths: dict[tuple[Any, ...], Path] = {}
+        self.checks: dict[tuple[Any, ...], Check] = {}
 
     def path(self, row: Row) -> Path:
-        key = (row.case.fixture, row.size.args)
+        key = (row.case.fixture, row.size.args, row.dtype)
         if key not in self.paths:
             path = self.directory / f"fixture-{len(self.paths)}.npz"
-            save_fixture(path, row.case.fixture(*row.size.args))
+            save_fixture(path, row.fixture())
             self.paths[key] = path
         return self.paths[key]
 
     def check(self, row: Row) -> Check:
-        key = (row.case.name, row.size.args)
+        key = (row.case.name, row.size.args, row.dtype)
         if key not in self.checks:
-            self.checks[key] = row.case.oracle(load_fixture(self.path(row)))
+            self.checks[key] = row.check(load_fixture(self.path(row)))
         return self.checks[key]
 
 

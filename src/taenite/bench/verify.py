@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .case import COTANGENT, Array, Check, Disagreement, Fixture, Outputs, as_scalar
+from .case import COTANGENT, UNIT, Array, Check, Disagreement, Fixture, Outputs, as_scalar
 
-UNIT = float(np.finfo(np.float64).eps) / 2
 SLACK = 32.0
 """Constants of the textbook bounds (a handful of products and factorizations per row), generously rounded."""
 
@@ -31,8 +30,8 @@ class Reference:
     """H v from the tangents v: the derivative of the gradients along them."""
 
 
-def bound(n: int, condition: float = 1.0) -> float:
-    return SLACK * n * UNIT * condition
+def bound(n: int, condition: float = 1.0, unit: float = UNIT) -> float:
+    return SLACK * n * unit * condition
 
 
 def close(what: str, found: Array, wanted: Array, tolerance: float, scale: float | None = None) -> None:
@@ -60,11 +59,14 @@ def loss_oracle(reference: Callable[..., Reference]) -> Callable[[Fixture], Chec
     def oracle(fixture: Fixture) -> Check:
         expected = reference(*fixture.operands)
         n = max(max(operand.shape, default=1) for operand in fixture.operands)
-        tolerance = bound(n, expected.condition)
+        tolerance = bound(n, expected.condition, fixture.unit)
 
         def check(phase: str, outputs: Outputs) -> None:
             if phase == "hvp":
-                check_products(expected, n, fixture.tangents, outputs)
+                check_products(expected, n, fixture, outputs)
+                return
+            if phase == "pullback":
+                check_gradients(expected, COTANGENT, outputs, tolerance)
                 return
             value = np.asarray(expected.value)
             close("value", np.asarray(as_scalar(outputs[0])), value, tolerance, expected.scale)
@@ -92,14 +94,14 @@ def check_gradients(expected: Reference, cotangent: float, found: Outputs, toler
         close(f"gradient {index}", got, cotangent * gradient, tolerance)
 
 
-def check_products(expected: Reference, n: int, tangents: tuple[Array, ...], found: Outputs) -> None:
+def check_products(expected: Reference, n: int, fixture: Fixture, found: Outputs) -> None:
     """H v against its closed form, which divides by the smallest singular value twice: condition squared."""
     assert expected.hessian is not None, "a case with hvp rows needs the closed form of H v"
-    wanted = expected.hessian(*tangents)
+    wanted = expected.hessian(*fixture.tangents)
     if len(found) != len(wanted):
         raise Disagreement(f"{len(found)} products, wanted {len(wanted)}")
     for index, (got, product) in enumerate(zip(found, wanted, strict=True)):
-        close(f"product {index}", got, product, bound(n, expected.condition**2))
+        close(f"product {index}", got, product, bound(n, expected.condition**2, fixture.unit))
 
 
 def value_oracle(compute: Callable[..., Array], condition: float = 1.0) -> Callable[[Fixture], Check]:
@@ -110,7 +112,7 @@ def value_oracle(compute: Callable[..., Array], condition: float = 1.0) -> Calla
         n = fixture.operands[0].shape[-1]
 
         def check(phase: str, outputs: Outputs) -> None:
-            close("value", outputs[0], wanted, bound(n, condition))
+            close("value", outputs[0], wanted, bound(n, condition, fixture.unit))
 
         return check
 
@@ -122,12 +124,13 @@ def elementwise_oracle(compute: Callable[..., Array], ulps: float) -> Callable[[
 
     def oracle(fixture: Fixture) -> Check:
         wanted = np.asarray(compute(*fixture.operands))
+        spacing = np.spacing(np.abs(wanted)) * (fixture.unit / UNIT)
 
         def check(phase: str, outputs: Outputs) -> None:
             found = np.asarray(outputs[0])
             if found.shape != wanted.shape or found.dtype != wanted.dtype:
                 raise Disagreement(f"value: {found.dtype}{found.shape}, wanted {wanted.dtype}{wanted.shape}")
-            worst = float(np.max(np.abs(found - wanted) / np.spacing(np.abs(wanted))))
+            worst = float(np.max(np.abs(found - wanted) / spacing))
             if not worst <= ulps:
                 raise Disagreement(f"value: off by {worst:.1f} ulp, allowed {ulps:.0f}")
 

@@ -22,7 +22,7 @@ import numpy as np
 from . import cases, machine
 from .adapters import REQUIRES, load
 from .adapters.base import Adapter, Unsupported
-from .case import Fixture, Row, rows, suites
+from .case import Fixture, Row, all_rows
 from .measure import Settled, Stopwatch, collector_off, empty_loop_ns
 
 Reply = dict[str, Any]
@@ -44,10 +44,9 @@ def load_fixture(path: Path) -> Fixture:
 
 
 def find_row(key: str) -> Row:
-    for suite in suites():
-        for row in rows(suite):
-            if row.key == key:
-                return row
+    for row in all_rows():
+        if row.key == key:
+            return row
     raise KeyError(f"bench.worker: no row {key!r}")
 
 

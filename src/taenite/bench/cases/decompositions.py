@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import fixtures
+from .. import fixtures, work
 from ..case import Array, Check, Disagreement, Fixture, Outputs, Size, case, squares
 from ..verify import bound, close, orthonormal_columns, value_oracle
 
 SUITE = ("large_ad",)
 ORDERS = (64, 128, 256, 512, 1024)
+
+RECTANGULAR = work.Cost(lambda m, k, n: m * k + k * n, lambda m, k, n: 2 * m * k * n, lambda m, k, n: m * n)
 
 
 def product_oracle(fixture: Fixture) -> Check:
@@ -23,7 +25,7 @@ def product_oracle(fixture: Fixture) -> Check:
     wanted, scale = a @ b, float(np.linalg.norm(a) * np.linalg.norm(b))
 
     def check(phase: str, outputs: Outputs) -> None:
-        close("A B", outputs[0], wanted, bound(a.shape[1]), scale)
+        close("A B", outputs[0], wanted, bound(a.shape[1], unit=fixture.unit), scale)
 
     return check
 
@@ -35,7 +37,7 @@ def ordered(what: str, values: Array) -> None:
 
 def svd_oracle(fixture: Fixture) -> Check:
     (a,) = fixture.operands
-    tolerance = bound(a.shape[-1])
+    tolerance = bound(a.shape[-1], unit=fixture.unit)
 
     def check(phase: str, outputs: Outputs) -> None:
         u, s, vh = outputs
@@ -51,7 +53,7 @@ def svd_oracle(fixture: Fixture) -> Check:
 
 def qr_oracle(fixture: Fixture) -> Check:
     (a,) = fixture.operands
-    tolerance = bound(a.shape[-1])
+    tolerance = bound(a.shape[-1], unit=fixture.unit)
 
     def check(phase: str, outputs: Outputs) -> None:
         q, r = outputs
@@ -65,7 +67,7 @@ def qr_oracle(fixture: Fixture) -> Check:
 
 def eigh_oracle(fixture: Fixture) -> Check:
     (a,) = fixture.operands
-    tolerance = bound(a.shape[-1])
+    tolerance = bound(a.shape[-1], unit=fixture.unit)
 
     def check(phase: str, outputs: Outputs) -> None:
         w, v = outputs
@@ -89,7 +91,7 @@ def solve_oracle(fixture: Fixture) -> Check:
         (x,) = outputs
         if x.shape != b.shape:
             raise Disagreement(f"solution: shape {x.shape}, wanted {b.shape}")
-        if not backward_error(a, x, b) <= bound(a.shape[-1]):
+        if not backward_error(a, x, b) <= bound(a.shape[-1], unit=fixture.unit):
             raise Disagreement(f"solution: backward error {backward_error(a, x, b):.2e}")
 
     return check
@@ -101,6 +103,7 @@ def solve_oracle(fixture: Fixture) -> Check:
     phases={"primal": squares(128, 256, 512, 1024)},
     fixture=fixtures.square_product,
     oracle=product_oracle,
+    work=work.MATMUL,
 )
 def matmul(xp: Any, a: Any, b: Any) -> Any:
     """A B, square."""
@@ -118,6 +121,7 @@ def matmul(xp: Any, a: Any, b: Any) -> Any:
     },
     fixture=fixtures.product,
     oracle=product_oracle,
+    work=RECTANGULAR,
 )
 def matmul_rect(xp: Any, a: Any, b: Any) -> Any:
     """A B with a long, then a short, contracted axis."""
@@ -130,6 +134,7 @@ def matmul_rect(xp: Any, a: Any, b: Any) -> Any:
     phases={"primal": squares(*ORDERS)},
     fixture=fixtures.one_matrix,
     oracle=svd_oracle,
+    work=work.SVD,
 )
 def svd(xp: Any, a: Any) -> Any:
     """The thin singular value decomposition: U, s, Vh."""
@@ -142,6 +147,7 @@ def svd(xp: Any, a: Any) -> Any:
     phases={"primal": squares(*ORDERS)},
     fixture=fixtures.one_matrix,
     oracle=qr_oracle,
+    work=work.QR,
 )
 def qr(xp: Any, a: Any) -> Any:
     """The reduced QR factorization: Q, R."""
@@ -154,6 +160,7 @@ def qr(xp: Any, a: Any) -> Any:
     phases={"primal": squares(*ORDERS)},
     fixture=fixtures.one_symmetric,
     oracle=eigh_oracle,
+    work=work.EIGH,
 )
 def eigh(xp: Any, a: Any) -> Any:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
@@ -166,6 +173,7 @@ def eigh(xp: Any, a: Any) -> Any:
     phases={"primal": tuple(Size(f"{n}x{n},rhs={k}", (n, k)) for n in ORDERS for k in (1, 16, 64))},
     fixture=fixtures.system,
     oracle=solve_oracle,
+    work=work.SOLVE,
 )
 def solve(xp: Any, a: Any, b: Any) -> Any:
     """The solution X of A X = B for a general A and 1, 16 or 64 right-hand sides."""
@@ -196,25 +204,51 @@ MICRO = ("micro",)
     phases=BATCHED,
     fixture=batch_of,
     oracle=value_oracle(np.linalg.inv, condition=4.0),
+    work=work.batched(work.INVERSE),
 )
 def batched_inv(xp: Any, a: Any) -> Any:
     """The inverses of 1,000 matrices of 8 x 8."""
     return xp.linalg.inv(a)
 
 
-@case("batched_solve", suites=MICRO, phases=BATCHED, fixture=system_batch, oracle=solve_oracle)
+@case(
+    "batched_solve",
+    suites=MICRO,
+    phases=BATCHED,
+    fixture=system_batch,
+    oracle=solve_oracle,
+    work=work.Cost(
+        lambda count, n: 2 * count * n**2,
+        lambda count, n: 8 / 3 * count * n**3,
+        lambda count, n: count * n**2,
+    ),
+)
 def batched_solve(xp: Any, a: Any, b: Any) -> Any:
     """1,000 systems of 8 x 8 with 8 right-hand sides each."""
     return xp.linalg.solve(a, b)
 
 
-@case("batched_svd", suites=MICRO, phases=BATCHED, fixture=batch_of, oracle=svd_oracle)
+@case(
+    "batched_svd",
+    suites=MICRO,
+    phases=BATCHED,
+    fixture=batch_of,
+    oracle=svd_oracle,
+    work=work.batched(work.SVD),
+)
 def batched_svd(xp: Any, a: Any) -> Any:
     """The thin SVD of 1,000 matrices of 8 x 8."""
     return tuple(xp.linalg.svd(a, full_matrices=False))
 
 
-@case("batched_eigh", suites=MICRO, phases=BATCHED, fixture=symmetric_batch, oracle=eigh_oracle)
+@case(
+    "batched_eigh",
+    suites=MICRO,
+    phases=BATCHED,
+    fixture=symmetric_batch,
+    oracle=eigh_oracle,
+    work=work.batched(work.EIGH),
+)
 def batched_eigh(xp: Any, a: Any) -> Any:
     """Eigenvalues and eigenvectors of 1,000 symmetric matrices of 8 x 8."""
     return tuple(xp.linalg.eigh(a))

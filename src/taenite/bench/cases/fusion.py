@@ -10,6 +10,7 @@ import numpy as np
 from .. import fixtures
 from ..case import Array, Fixture, Size, case
 from ..verify import Reference, loss_oracle, value_oracle
+from ..work import Cost
 
 SUITE = ("fusion",)
 VECTORS = (Size("10^4", (10**4,)), *(Size(f"2^{k}", (1 << k,)) for k in (16, 18, 20, 22)))
@@ -33,6 +34,7 @@ def chained(a: Array, b: Array) -> Array:
     phases={"primal": (Size("2x2", (2,)),)},
     fixture=rotation,
     oracle=value_oracle(chained, condition=PRODUCTS),
+    work=Cost(lambda n: 2 * n**2, lambda n: PRODUCTS * 2 * n**3, lambda n: n**2, least=lambda n: 10 * n**3),
     inline="a" + " @ b" * PRODUCTS,
 )
 def chain_matmul_2x2(xp: Any, a: Any, b: Any) -> Any:
@@ -61,6 +63,13 @@ def bell_reference(x: Array, a: Array, b: Array) -> Reference:
     phases={"primal": VECTORS, "backward": VECTORS},
     fixture=line,
     oracle=loss_oracle(bell_reference),
+    work=Cost(
+        lambda n: n + 2,
+        lambda n: 6 * n,
+        least=lambda n: 4 * n,
+        gradients=lambda n: n,
+        reverse=lambda n: 4 * n,
+    ),
     wrt=(0,),
 )
 def exp_square_sum(xp: Any, x: Any, a: Any, b: Any) -> Any:
@@ -86,6 +95,7 @@ def poly_reference(x: Array, w: Array) -> Reference:
     phases={"primal": VECTORS, "backward": VECTORS},
     fixture=pair,
     oracle=loss_oracle(poly_reference),
+    work=Cost(lambda n: 2 * n, lambda n: 6 * n, least=lambda n: 3 * n, reverse=lambda n: 8 * n),
     wrt=(0, 1),
 )
 def poly_sum(xp: Any, x: Any, w: Any) -> Any:

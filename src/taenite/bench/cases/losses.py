@@ -8,14 +8,16 @@ algorithmic differentiation"; Walter and Lehmann (2013) for QR.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .. import fixtures
+from .. import fixtures, work
 from ..case import SECOND_ORDER, Array, Size, case, squares
 from ..fixtures import CONDITION
 from ..verify import Reference, loss_oracle
+from ..work import Cost
 
 SUITE = ("large_ad",)
 ORDERS = squares(64, 128, 256, 512, 1024)
@@ -41,6 +43,13 @@ def matmul_reference(a: Array, b: Array) -> Reference:
     phases={"primal": ORDERS, "backward": ORDERS},
     fixture=fixtures.square_product,
     oracle=loss_oracle(matmul_reference),
+    work=Cost(
+        lambda n: 2 * n**2,
+        lambda n: 2 * n**3,
+        least=lambda n: 2 * n**2,
+        gradients=lambda n: 2 * n,
+        reverse=lambda n: 4 * n**3,
+    ),
     wrt=(0, 1),
 )
 def grad_sum_matmul(xp: Any, a: Any, b: Any) -> Any:
@@ -64,6 +73,14 @@ def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
     phases={"backward": ORDERS, "hvp": CURVED},
     fixture=fixtures.weighted_product,
     oracle=loss_oracle(weighted_matmul_reference),
+    work=Cost(
+        lambda n: 3 * n**2,
+        lambda n: 2 * n**3 + 2 * n**2,
+        least=lambda n: 2 * n**3,
+        gradients=lambda n: 2 * n**2,
+        reverse=lambda n: 4 * n**3,
+        least_reverse=lambda n: 2 * n**3,
+    ),
     wrt=(0, 1),
 )
 def grad_dense_matmul(xp: Any, a: Any, b: Any, w: Any) -> Any:
@@ -91,6 +108,13 @@ def svd_reference(a: Array) -> Reference:
     phases={"backward": ORDERS, "jvp": LARGE, "vjp": LARGE, "hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(svd_reference),
+    work=Cost(
+        lambda n: n**2,
+        lambda n: 8 / 3 * n**3,
+        least=lambda n: 2 * n**3,
+        reverse=lambda n: 64 / 3 * n**3,
+        least_reverse=lambda n: 2 * n**3,
+    ),
     wrt=(0,),
 )
 def grad_sum_svd_s(xp: Any, a: Any) -> Any:
@@ -125,6 +149,7 @@ def solve_reference(a: Array, b: Array) -> Reference:
     },
     fixture=fixtures.system,
     oracle=loss_oracle(solve_reference),
+    work=replace(work.SOLVE, writes=lambda n, k: 1.0),
     wrt=(0, 1),
 )
 def grad_sum_solve(xp: Any, a: Any, b: Any) -> Any:
@@ -149,6 +174,7 @@ def damped_sine_reference(a: Array) -> Reference:
     phases={"hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(damped_sine_reference),
+    work=Cost(lambda n: n**2, lambda n: 5 * n**2, least=lambda n: 2 * n**2, reverse=lambda n: 6 * n**2),
     wrt=(0,),
 )
 def grad_damped_sine(xp: Any, a: Any) -> Any:
@@ -176,6 +202,13 @@ def qr_reference(a: Array) -> Reference:
     phases={"jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(qr_reference),
+    work=Cost(
+        lambda n: n**2,
+        lambda n: 8 / 3 * n**3,
+        least=lambda n: 4 / 3 * n**3,
+        reverse=lambda n: 5 * n**3,
+        least_reverse=lambda n: n**3,
+    ),
     wrt=(0,),
 )
 def grad_sum_qr(xp: Any, a: Any) -> Any:
@@ -195,6 +228,7 @@ def eigh_reference(a: Array) -> Reference:
     phases={"jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_symmetric,
     oracle=loss_oracle(eigh_reference),
+    work=Cost(lambda n: n**2, lambda n: 4 / 3 * n**3, reverse=lambda n: 29 / 3 * n**3),
     wrt=(0,),
 )
 def grad_sum_eigh(xp: Any, a: Any) -> Any:
@@ -240,6 +274,9 @@ def lu_reference(a: Array) -> Reference:
     phases={"jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(lu_reference),
+    work=Cost(
+        lambda n: n**2, lambda n: 2 / 3 * n**3, reverse=lambda n: 4 * n**3, least_reverse=lambda n: n**3
+    ),
     wrt=(0,),
 )
 def grad_sum_lu(xp: Any, a: Any) -> Any:

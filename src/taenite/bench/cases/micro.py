@@ -10,6 +10,7 @@ import numpy as np
 from .. import fixtures
 from ..case import Array, Check, Fixture, Size, case
 from ..verify import Reference, elementwise_oracle, loss_oracle
+from ..work import Cost
 
 SUITE = ("micro",)
 VECTOR = {"primal": (Size("2^20", (1 << 20,)),)}
@@ -17,6 +18,7 @@ FUNCTION_ULPS = 8.0
 """Vectorised math promises 4 ulp at its fastest (libmvec, SLEEF); XLA's tanh errs by 5."""
 FOUR = (Size("4", (4,)),)
 CHAIN = 1000
+ONE_EACH = Cost(lambda n: n, lambda n: n, lambda n: n)
 
 
 def two_squares(n: int) -> Fixture:
@@ -30,6 +32,7 @@ def two_squares(n: int) -> Fixture:
     phases={"primal": (Size("2048x2048", (2048,)),)},
     fixture=two_squares,
     oracle=elementwise_oracle(np.multiply, 0.0),
+    work=Cost(lambda n: 2 * n**2, lambda n: n**2, lambda n: n**2),
 )
 def multiply(xp: Any, a: Any, b: Any) -> Any:
     """The elementwise product of two 2048 x 2048 matrices: bandwidth and pages."""
@@ -47,19 +50,23 @@ def interval(low: float, high: float) -> Callable[[int], Fixture]:
     return build
 
 
-@case("exp", suites=SUITE, phases=VECTOR, fixture=interval(-10, 10), oracle=within_ulps(np.exp))
+@case(
+    "exp", suites=SUITE, phases=VECTOR, fixture=interval(-10, 10), oracle=within_ulps(np.exp), work=ONE_EACH
+)
 def exp(xp: Any, x: Any) -> Any:
     """exp over 2^20 doubles in [-10, 10]."""
     return xp.exp(x)
 
 
-@case("sin", suites=SUITE, phases=VECTOR, fixture=interval(-3, 3), oracle=within_ulps(np.sin))
+@case("sin", suites=SUITE, phases=VECTOR, fixture=interval(-3, 3), oracle=within_ulps(np.sin), work=ONE_EACH)
 def sin(xp: Any, x: Any) -> Any:
     """sin over 2^20 doubles in [-3, 3]."""
     return xp.sin(x)
 
 
-@case("tanh", suites=SUITE, phases=VECTOR, fixture=interval(-4, 4), oracle=within_ulps(np.tanh))
+@case(
+    "tanh", suites=SUITE, phases=VECTOR, fixture=interval(-4, 4), oracle=within_ulps(np.tanh), work=ONE_EACH
+)
 def tanh(xp: Any, x: Any) -> Any:
     """tanh over 2^20 doubles in [-4, 4]."""
     return xp.tanh(x)
@@ -71,6 +78,7 @@ def tanh(xp: Any, x: Any) -> Any:
     phases=VECTOR,
     fixture=interval(0.5, 20),
     oracle=within_ulps(np.log1p),
+    work=ONE_EACH,
 )
 def log1p(xp: Any, x: Any) -> Any:
     """log1p over 2^20 doubles in [0.5, 20]."""
@@ -92,6 +100,7 @@ def one_vector(n: int) -> Fixture:
     phases={"primal": FOUR, "tracked": FOUR},
     fixture=two_vectors,
     oracle=elementwise_oracle(np.add, 0.0),
+    work=Cost(lambda n: 2 * n, lambda n: n, lambda n: n),
     wrt=(0, 1),
     inline="a + b",
 )
@@ -110,6 +119,7 @@ def square_reference(q: Array) -> Reference:
     phases={"backward": FOUR},
     fixture=one_vector,
     oracle=loss_oracle(square_reference),
+    work=Cost(lambda n: n, lambda n: 2 * n),
     wrt=(0,),
     inline="(a * a).sum()",
 )
@@ -134,6 +144,7 @@ def near_one(n: int) -> Fixture:
     phases={"backward": FOUR},
     fixture=near_one,
     oracle=loss_oracle(chain_reference),
+    work=Cost(lambda n: n, lambda n: (CHAIN + 1) * n, least=lambda n: n, reverse=lambda n: 2 * CHAIN * n),
     wrt=(0,),
 )
 def grad_chain_1000(xp: Any, a: Any) -> Any:

@@ -3,6 +3,7 @@ many tiny axes such as contraction paths leave behind."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from .. import fixtures
 from ..case import Array, Fixture, Size, case
 from ..verify import elementwise_oracle
+from ..work import Cost
 
 SUITE = ("permutation",)
 
@@ -27,6 +29,8 @@ PATTERNS = (
     ("scatter_runs", "2x2x2^17x2x16", (2, 2, 1 << 17, 2, 16), (2, 0, 3, 1, 4)),
 )
 """Name, label, shape, and the source's axes in the order of the result."""
+
+COPY = Cost(lambda *shape: math.prod(shape), lambda *shape: 0.0, lambda *shape: math.prod(shape))
 
 
 def numbers(*shape: int) -> Fixture:
@@ -55,4 +59,5 @@ for name, label, shape, perm in PATTERNS:
         phases={"primal": (Size(label, shape),)},
         fixture=numbers,
         oracle=elementwise_oracle(reference, 0.0),
+        work=COPY,
     )(formula)

@@ -11,6 +11,7 @@ import numpy as np
 from .. import formulas
 from ..case import Array, Fixture, Size, Unavailable, case
 from ..verify import Reference, loss_oracle
+from ..work import Cost, Work
 
 SUITE = ("large_ad", "real")
 
@@ -45,12 +46,23 @@ def gp_reference(log_params: Array, x: Array, y: Array, eye: Array) -> Reference
     return Reference(float(value), (gradient,), float(np.linalg.cond(k)), abs(float(value)))
 
 
+GP = Cost(
+    lambda s, f: len(START) + s * f + s + s**2,
+    lambda s, f: s**3 / 3 + s**2 * (2 * f + 7),
+    least=lambda s, f: s**3 / 3,
+    gradients=lambda s, f: len(START),
+    reverse=lambda s, f: 2 * s**3,
+)
+"""A Cholesky factorization of s samples; the pullback solves for the inverse."""
+
+
 @case(
     "gaussian_process",
     suites=SUITE,
     phases={"backward": (Size("442x10", (442, 10)),)},
     fixture=diabetes,
     oracle=loss_oracle(gp_reference),
+    work=GP,
     wrt=(0,),
 )
 def gaussian_process(xp: Any, log_params: Any, x: Any, y: Any, eye: Any) -> Any:
@@ -87,12 +99,21 @@ def ising_reference(beta: Array, bonds: Array) -> Reference:
     return Reference(value, (energy,), 1e7, abs(value))
 
 
+def ising_work(phase: str, bond: int, steps: int) -> Work:
+    """Two SVDs in every step, whose order is the product of the two ranks that the step before kept."""
+    orders = [4, *(first * second for first, second in cuts()[:-1])]
+    flops = sum(2 * 22.0 * order**3 for order in orders)
+    cost = Cost(lambda *_: 17, lambda *_: flops, least=lambda *_: flops / 5.5, gradients=lambda *_: 1)
+    return cost(phase, bond, steps)
+
+
 @case(
     "ising_trg",
     suites=SUITE,
     phases={"backward": (Size(f"bond={BOND},steps={STEPS}", (BOND, STEPS)),)},
     fixture=plaquette,
     oracle=loss_oracle(ising_reference),
+    work=ising_work,
     wrt=(0,),
 )
 def ising_trg(xp: Any, beta: Any, bonds: Any) -> Any:
