@@ -18,9 +18,11 @@ namespace {
 
 TN_THREAD_LOCAL bool inside = false;  // of a task
 
-// The CPUs of the process are those of its first thread: a caller may be pinned to one of them.
-void spread_over_process() {
+// The CPUs of the process are those of its first thread: a caller may be pinned to one of them. The name
+// is what `taenite affinity` and other tools know a worker by.
+void settle() {
 #ifdef __linux__
+  pthread_setname_np(pthread_self(), "taenite");
   cpu_set_t cpus;
   if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0)
     pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
@@ -73,7 +75,7 @@ class Pool {
   }
 
   void serve() {
-    spread_over_process();
+    settle();
     inside = true;
     std::unique_lock lock(mutex_);
     for (uint64_t seen = 0;;) {

@@ -10,6 +10,7 @@ import typer
 import taenite as tn
 
 from .bench.commands import app as bench
+from .diagnose import commands as diagnose
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -20,6 +21,7 @@ app = typer.Typer(
 providers = typer.Typer(no_args_is_help=True, help="The BLAS and LAPACK libraries that can be used.")
 app.add_typer(bench, name="bench")
 app.add_typer(providers, name="providers")
+app.command("affinity", context_settings=diagnose.REST)(diagnose.affinity_command)
 
 
 @providers.command("list")

@@ -72,15 +72,6 @@ def thread_masks() -> dict[str, int]:
     return masks
 
 
-def expand_cpu_list(text: str) -> set[int]:
-    """``"0-2,5"`` as a set of integers."""
-    cpus: set[int] = set()
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        cpus.update(range(int(first), int(last or first) + 1))
-    return cpus
-
-
 def blas_libraries() -> list[dict[str, Any]]:
     """BLAS and OpenMP libraries loaded in this process: file, version, kernel name, threads."""
     try:

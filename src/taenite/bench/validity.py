@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
-from .machine import FORCING_VARIABLES, expand_cpu_list
+from .cpus import expand_cpu_list
+from .machine import FORCING_VARIABLES
 from .survey import Survey
 
 TOO_MANY = 1.10
