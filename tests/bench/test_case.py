@@ -95,7 +95,7 @@ def test_oracles_judge_each_dtype_by_its_own_round_off(dtype):
 
 def test_every_case_is_documented_and_belongs_to_a_suite():
     assert all(case.description and case.suites for case in all_cases())
-    assert suites() == ("fusion", "large_ad", "micro", "permutation", "real", "second_order")
+    assert set(suites()) >= {"backward_only", "large_ad", "micro", "permutation", "real", "second_order"}
 
 
 def test_hvp_rows_are_in_their_own_suite_only():

@@ -142,14 +142,14 @@ def stolen_fraction(ticks_before: int | None, seconds: float) -> float | None:
 def chosen_backends(text: str | None) -> tuple[list[str], list[str]]:
     """The backends to run, and a note for each that is left out because it is not installed."""
     if text is None:
-        names = [name for name in adapters.REQUIRES if adapters.available(name)]
-        missing = [name for name in adapters.REQUIRES if name not in names]
+        names = [name for name in adapters.DEFAULT if adapters.available(name)]
+        missing = [name for name in adapters.DEFAULT if name not in names]
         return names, [f"{name} is not installed; it is left out" for name in missing]
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
-        if name not in adapters.REQUIRES:
+        if name not in adapters.sources():
             raise typer.BadParameter(
-                f"{name!r} is unknown; there are {', '.join(adapters.REQUIRES)}.", param_hint="--backends"
+                f"{name!r} is unknown; there are {', '.join(adapters.sources())}.", param_hint="--backends"
             )
         if not adapters.available(name):
             raise typer.BadParameter(f"{name!r} is not installed.", param_hint="--backends")

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from . import cases, machine
-from .adapters import REQUIRES, load
+from .adapters import load, sources
 from .adapters.base import Adapter, Unsupported
 from .case import Fixture, Row, all_rows
 from .measure import Settled, Stopwatch, collector_off, empty_loop_ns
@@ -158,7 +158,7 @@ def private_stdout() -> IO[str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m taenite.bench.worker", description=__doc__)
-    parser.add_argument("--backend", required=True, choices=REQUIRES)
+    parser.add_argument("--backend", required=True, choices=sources())
     parser.add_argument("--threads", required=True, type=int)
     parser.add_argument("--cpus", required=True)
     return parser.parse_args()

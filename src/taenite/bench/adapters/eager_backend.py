@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -11,12 +12,24 @@ import numpy as np
 import taenite as tn
 
 from .. import formulas
-from ..case import Array
+from ..case import Array, Row
 from ..machine import package_version
-from .imperative import Imperative
+from .imperative import Call, Imperative
+from .transforms import cotangent, of_moving
+
+REQUIRES = "taenite"
 
 xp = SimpleNamespace(**vars(tn))
+xp.copyto = lambda out, x: out.__setitem__(..., x)
+xp.matmul_into = lambda out, a, b: tn.contract_into(out, "ij,jk->ik", a, b)
 xp.ops = cache(lambda: formulas.taenite_ops(tn))
+
+
+def recorded(row: Row, function: Callable[..., Any], operands: tuple[Any, ...]) -> Call:
+    moving = [operands[i] for i in row.case.wrt]
+    _, pullback = tn.vjp(of_moving(function, operands, row.case.wrt), *moving)
+    ct = tn.asarray(cotangent(row))
+    return lambda: pullback(ct)
 
 
 class Backend(Imperative):
@@ -38,6 +51,9 @@ class Backend(Imperative):
 
     def array(self, x: Any) -> Array:
         return np.asarray(x.detach())
+
+    def pullback(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        return recorded(row, lambda *xs: row.case.formula(xp, *xs), operands)
 
     def trim(self) -> None:
         tn.pool.trim()

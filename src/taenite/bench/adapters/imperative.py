@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..case import Array, Fixture, Row
 from .base import Prepared, as_tuple, call_statement, lettered
 from .transforms import arguments, transformed
@@ -18,6 +20,8 @@ class Imperative(ABC):
 
     name: str
     compiles = False
+    tracking: tuple[str, ...] = ("tracked", "backward")
+    """Phases whose differentiated operands are tracked leaves."""
     xp: Any
     ad: Any
     """Where its transforms are, under JAX's names."""
@@ -31,6 +35,10 @@ class Imperative(ABC):
     @abstractmethod
     def array(self, x: Any) -> Array: ...
 
+    @abstractmethod
+    def pullback(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        """The call that pulls the cotangent of a loss back, recorded once before the clock starts."""
+
     def to_numpy(self, outputs: Any) -> tuple[Array, ...]:
         return tuple(self.array(x) for x in as_tuple(outputs))
 
@@ -38,6 +46,10 @@ class Imperative(ABC):
         if row.phase in ("vjp", "jvp", "hvp"):
             return call_statement(self.transformed(row, fixture), self.to_numpy)
         operands = self.operands(row, fixture)
+        if row.case.destination:
+            return call_statement(self.into(row, operands), self.to_numpy)
+        if row.phase == "pullback":
+            return call_statement(self.pullback(row, operands), self.to_numpy)
         if row.case.inline and row.phase in ("primal", "tracked"):
             return Prepared(lettered(operands), self.to_numpy, f"out = {row.case.inline}")
         if row.case.inline and row.phase == "backward":
@@ -45,7 +57,7 @@ class Imperative(ABC):
         return call_statement(self.call(row, operands), self.to_numpy)
 
     def operands(self, row: Row, fixture: Fixture) -> tuple[Any, ...]:
-        tracked = row.case.wrt if row.phase in ("tracked", "backward") else ()
+        tracked = row.case.wrt if row.phase in self.tracking else ()
         tensors = [self.tensor(x) for x in fixture.operands]
         return tuple(self.track(x) if i in tracked else x for i, x in enumerate(tensors))
 
@@ -53,6 +65,12 @@ class Imperative(ABC):
         if row.phase == "backward":
             return self.backward(row, operands)
         return lambda: row.case.formula(self.xp, *operands)
+
+    def into(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        """The call that writes into one destination; what it held before is overwritten."""
+        assert row.case.destination is not None
+        out = self.tensor(np.zeros(row.case.destination(*row.size.args), row.dtype))
+        return lambda: row.case.formula(self.xp, out, *operands)
 
     def transformed(self, row: Row, fixture: Fixture) -> Call:
         function = transformed(self.ad, self.xp, row, self.name)

@@ -14,8 +14,10 @@ import numpy as np
 from .. import formulas
 from ..case import Array, Fixture, Row
 from ..machine import package_version
-from .base import Prepared, as_tuple
-from .transforms import arguments, transformed
+from .base import Prepared, Unsupported, as_tuple
+from .transforms import arguments, cotangent, of_moving, transformed
+
+REQUIRES = "jax"
 
 xp = SimpleNamespace(**vars(jnp))
 xp.linalg = SimpleNamespace(**vars(jnp.linalg))
@@ -32,14 +34,32 @@ class Backend:
 
     name = "jax"
     compiles = True
+    wrap = staticmethod(jax.jit)
 
     def __init__(self, threads: int) -> None:
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_platforms", "cpu")
 
     def prepare(self, row: Row, fixture: Fixture) -> Prepared:
-        function = jax.jit(transformed(jax, xp, row, "JAX"))
-        args = tuple(jnp.asarray(x) for x in arguments(row, fixture))
+        if row.case.destination:
+            raise Unsupported("JAX's arrays cannot be written")
+        if row.phase == "pullback":
+            return self.prepared(self.wrap(lambda pullback, ct: pullback(ct)), self.recorded(row, fixture))
+        function = self.wrap(transformed(jax, xp, row, "JAX"))
+        return self.prepared(function, tuple(jnp.asarray(x) for x in arguments(row, fixture)))
+
+    def recorded(self, row: Row, fixture: Fixture) -> tuple[Any, ...]:
+        """The pullback, a tree of what the forward pass saved, and its cotangent."""
+        operands, wrt = tuple(jnp.asarray(x) for x in fixture.operands), row.case.wrt
+
+        def record(*xs: Any) -> Any:
+            function = of_moving(lambda *ys: row.case.formula(xp, *ys), xs, wrt)
+            return jax.vjp(function, *[xs[i] for i in wrt])
+
+        _, pullback = self.wrap(record)(*operands)
+        return pullback, jnp.asarray(cotangent(row))
+
+    def prepared(self, function: Any, args: tuple[Any, ...]) -> Prepared:
         names = {"function": function, "args": args}
         traced = jax.eval_shape(function, *args)
         if not isinstance(traced, tuple):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from .. import formulas
 from ..case import Array, Fixture, Row
 from .base import Prepared, Unsupported, as_tuple, call_statement, lettered
+
+REQUIRES = "numpy"
+
+xp = SimpleNamespace(**vars(np))
+xp.matmul_into = lambda out, a, b: np.matmul(a, b, out=out)
+xp.ops = cache(lambda: formulas.numpy_ops(np))
 
 
 def to_numpy(outputs: Any) -> tuple[Array, ...]:
@@ -26,9 +35,12 @@ class Backend:
         if row.phase != "primal":
             raise Unsupported("NumPy does not differentiate")
         operands, case = fixture.operands, row.case
+        if case.destination:
+            out = np.zeros(case.destination(*row.size.args), row.dtype)
+            return call_statement(lambda: case.formula(xp, out, *operands), to_numpy)
         if case.inline:
             return Prepared(lettered(operands), to_numpy, f"out = {case.inline}")
-        return call_statement(lambda: case.formula(np, *operands), to_numpy)
+        return call_statement(lambda: case.formula(xp, *operands), to_numpy)
 
     def trim(self) -> None:
         """NumPy keeps no pool."""

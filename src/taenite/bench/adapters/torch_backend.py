@@ -10,11 +10,16 @@ import numpy as np
 import torch
 
 from .. import formulas
-from ..case import Array
-from .imperative import Imperative
+from ..case import Array, Row
+from .imperative import Call, Imperative
+from .transforms import cotangent
+
+REQUIRES = "torch"
 
 xp = SimpleNamespace(**vars(torch))
 xp.permute_dims = torch.permute
+xp.copyto = torch.Tensor.copy_
+xp.matmul_into = lambda out, a, b: torch.matmul(a, b, out=out)
 xp.ops = cache(lambda: formulas.torch_ops(torch))
 
 
@@ -24,6 +29,7 @@ class Backend(Imperative):
     name = "torch"
     xp = xp
     ad = torch.func
+    tracking = ("tracked", "backward", "pullback")
 
     def __init__(self, threads: int) -> None:
         torch.set_num_threads(threads)
@@ -39,6 +45,11 @@ class Backend(Imperative):
     def array(self, x: torch.Tensor) -> Array:
         found: Array = x.detach().numpy()
         return found
+
+    def pullback(self, row: Row, operands: tuple[Any, ...]) -> Call:
+        loss = row.case.formula(xp, *operands)
+        leaves, ct = [operands[i] for i in row.case.wrt], self.tensor(cotangent(row))
+        return lambda: torch.autograd.grad(loss, leaves, ct, retain_graph=True)
 
     def trim(self) -> None:
         """PyTorch's CPU allocator keeps no pool."""

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..case import COTANGENT, Array, Fixture, Row
+from ..case import COTANGENT, Array, Fixture, Row, real_dtype
 from .base import Unsupported, as_tuple
 
 Function = Callable[..., Any]
@@ -28,10 +28,25 @@ def transformed(ad: Any, xp: Any, row: Row, who: str) -> Function:
 def arguments(row: Row, fixture: Fixture) -> tuple[Array, ...]:
     """Everything is an argument, so that nothing is folded into a compiled function as a constant."""
     if row.phase == "vjp":
-        return (np.asarray(COTANGENT), *fixture.operands)
+        return (cotangent(row), *fixture.operands)
     if row.phase in ("jvp", "hvp"):
         return (*fixture.operands, *fixture.tangents)
     return fixture.operands
+
+
+def of_moving(function: Function, operands: Sequence[Any], wrt: tuple[int, ...]) -> Function:
+    """The function of the differentiated operands alone, the others held fixed."""
+
+    def call(*moving: Any) -> Any:
+        replaced = dict(zip(wrt, moving, strict=True))
+        return function(*[replaced.get(i, x) for i, x in enumerate(operands)])
+
+    return call
+
+
+def cotangent(row: Row) -> Array:
+    """The cotangent of the loss, in its dtype: losses are real."""
+    return np.asarray(COTANGENT, real_dtype(row.dtype))
 
 
 def _primal(ad: Any, primal: Function, wrt: tuple[int, ...]) -> Function:

@@ -60,7 +60,7 @@ def bell_reference(x: Array, a: Array, b: Array) -> Reference:
 @case(
     "exp_square_sum",
     suites=SUITE,
-    phases={"primal": VECTORS, "backward": VECTORS},
+    phases={"primal": VECTORS, "backward": VECTORS, "pullback": VECTORS},
     fixture=line,
     oracle=loss_oracle(bell_reference),
     work=Cost(
@@ -92,7 +92,7 @@ def poly_reference(x: Array, w: Array) -> Reference:
 @case(
     "poly_sum",
     suites=SUITE,
-    phases={"primal": VECTORS, "backward": VECTORS},
+    phases={"primal": VECTORS, "backward": VECTORS, "pullback": VECTORS},
     fixture=pair,
     oracle=loss_oracle(poly_reference),
     work=Cost(lambda n: 2 * n, lambda n: 6 * n, least=lambda n: 3 * n, reverse=lambda n: 8 * n),

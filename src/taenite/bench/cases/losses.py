@@ -40,7 +40,7 @@ def matmul_reference(a: Array, b: Array) -> Reference:
 @case(
     "grad_sum_matmul",
     suites=SUITE,
-    phases={"primal": ORDERS, "backward": ORDERS},
+    phases={"primal": ORDERS, "backward": ORDERS, "pullback": LARGE},
     fixture=fixtures.square_product,
     oracle=loss_oracle(matmul_reference),
     work=Cost(
@@ -70,7 +70,7 @@ def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
 @case(
     "grad_dense_matmul",
     suites=SUITE,
-    phases={"backward": ORDERS, "hvp": CURVED},
+    phases={"backward": ORDERS, "pullback": LARGE, "hvp": CURVED},
     fixture=fixtures.weighted_product,
     oracle=loss_oracle(weighted_matmul_reference),
     work=Cost(
@@ -105,7 +105,7 @@ def svd_reference(a: Array) -> Reference:
 @case(
     "grad_sum_svd_s",
     suites=SUITE,
-    phases={"backward": ORDERS, "jvp": LARGE, "vjp": LARGE, "hvp": CURVED},
+    phases={"backward": ORDERS, "pullback": LARGE, "jvp": LARGE, "vjp": LARGE, "hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(svd_reference),
     work=Cost(
@@ -143,6 +143,7 @@ def solve_reference(a: Array, b: Array) -> Reference:
     suites=SUITE,
     phases={
         "backward": RHS_ONE,
+        "pullback": RHS_ONE[2:],
         "jvp": RHS_ONE[2:],
         "vjp": RHS_ONE[2:],
         "hvp": (RHS_ONE[0], RHS_ONE[2]),
@@ -171,7 +172,7 @@ def damped_sine_reference(a: Array) -> Reference:
 @case(
     "grad_damped_sine",
     suites=(SECOND_ORDER,),
-    phases={"hvp": CURVED},
+    phases={"pullback": LARGE, "hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(damped_sine_reference),
     work=Cost(lambda n: n**2, lambda n: 5 * n**2, least=lambda n: 2 * n**2, reverse=lambda n: 6 * n**2),
@@ -199,7 +200,7 @@ def qr_reference(a: Array) -> Reference:
 @case(
     "grad_sum_qr",
     suites=SUITE,
-    phases={"jvp": LARGE, "vjp": LARGE},
+    phases={"pullback": LARGE, "jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(qr_reference),
     work=Cost(
@@ -225,7 +226,7 @@ def eigh_reference(a: Array) -> Reference:
 @case(
     "grad_sum_eigh",
     suites=SUITE,
-    phases={"jvp": LARGE, "vjp": LARGE},
+    phases={"pullback": LARGE, "jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_symmetric,
     oracle=loss_oracle(eigh_reference),
     work=Cost(lambda n: n**2, lambda n: 4 / 3 * n**3, reverse=lambda n: 29 / 3 * n**3),
@@ -271,7 +272,7 @@ def lu_reference(a: Array) -> Reference:
 @case(
     "grad_sum_lu",
     suites=SUITE,
-    phases={"jvp": LARGE, "vjp": LARGE},
+    phases={"pullback": LARGE, "jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(lu_reference),
     work=Cost(
