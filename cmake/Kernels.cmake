@@ -2,7 +2,7 @@
 # to their objects plus the dispatcher. No link-time optimisation: a function must never move to another target.
 
 set(TN_KERNEL_SOURCES arithmetic.cpp move.cpp permute.cpp reduce.cpp real_math.cpp complex_math.cpp chain.cpp
-    small_matrices.cpp small_lu.cpp exact_matmul.cpp gemm.cpp gemv.cpp)
+    small_matrices.cpp small_lu.cpp exact_matmul.cpp gemm.cpp gemv.cpp peak.cpp)
 list(TRANSFORM TN_KERNEL_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/../native/kernels/simd/)
 get_filename_component(TN_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
 

@@ -20,6 +20,7 @@ namespace tn {
   void fill_small_lu(KernelTable& table);       \
   void fill_gemm(KernelTable& table);           \
   void fill_gemv(KernelTable& table);           \
+  void fill_peak(KernelTable& table);           \
   }
 TN_DECLARE_TARGET(generic)
 #if defined(TN_HAVE_X86_TARGETS)
@@ -50,6 +51,7 @@ struct Target {
     target::fill_small_lu(t);       \
     target::fill_gemm(t);           \
     target::fill_gemv(t);           \
+    target::fill_peak(t);           \
   }
 
 const Target kTargets[] = {

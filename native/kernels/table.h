@@ -201,6 +201,10 @@ struct SmallLuKernels {
                 const SmallMatrices& b, void* x);
 };
 
+// Runs `repeats` rounds of independent x -> x * operands[0] + operands[1] in registers, as fast as they go;
+// writes a result to operands[2] and returns how many operations that was.
+using MultiplyAddsFn = int64_t (*)(int64_t repeats, void* operands);
+
 struct KernelTable {
   const char* name;
   UnaryFn unary[kUnaryOps][kDTypes];
@@ -237,6 +241,7 @@ struct KernelTable {
   ChainFn chain[2];       // float32, float64
   SmallKernels small[2];  // float32, float64
   SmallLuKernels small_lu[2];
+  MultiplyAddsFn multiply_adds[2];
 
   UnaryFn at(UnaryOp op, DType t) const { return unary[int(op)][int(t)]; }
   const BinaryKernels& at(BinaryOp op, DType t) const { return binary[int(op)][int(t)]; }

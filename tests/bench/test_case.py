@@ -11,7 +11,7 @@ from taenite.bench.case import Disagreement, Size, all_cases, all_rows, rows, se
 from taenite.bench.cases import losses, permutation
 from taenite.bench.work import Work
 
-COPIES = {name for name, *_ in permutation.PATTERNS}
+COPIES = {"control_copy", *(name for name, *_ in permutation.PATTERNS)}
 PLAIN = ("matmul", "svd", "qr", "eigh", "solve")
 SURVEY = Path(__file__).with_name("large_ad_rows.csv")
 
@@ -95,7 +95,7 @@ def test_oracles_judge_each_dtype_by_its_own_round_off(dtype):
 
 def test_every_case_is_documented_and_belongs_to_a_suite():
     assert all(case.description and case.suites for case in all_cases())
-    assert set(suites()) >= {"backward_only", "large_ad", "micro", "permutation", "real", "second_order"}
+    assert set(suites()) >= {"backward_only", "control", "large_ad", "permutation", "real", "second_order"}
 
 
 def test_hvp_rows_are_in_their_own_suite_only():

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from taenite.bench import commands, record, run, validity
 from taenite.bench.case import Disagreement, rows
-from taenite.bench.survey import PROFILES, Block, Plan, Profile, Settings, Survey, plan, visits
+from taenite.bench.survey import PROFILES, Block, Plan, Profile, Result, Settings, Survey, plan, visits
 
-TINY = Profile("tiny", 2, 2, 1_000_000, 100_000, 3, 10**9)
+TINY = Profile("tiny", 2, 2, 1.0, 1, 2, 1_000_000, 100_000, 3, 10**9)
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +65,11 @@ def test_samples_are_complete_and_integer(bundle):
     directory, _ = bundle
     samples = [json.loads(line) for line in (directory / "samples.jsonl").read_text().splitlines()]
     with (directory / "summary.csv").open() as file:
-        assert len(samples) == sum(int(line["n"]) for line in csv.DictReader(file))
+        timed = sum(int(line["n"]) for line in csv.DictReader(file))
+    among_others = [s for s in samples if s["context"] == "suite" and not s["op"].startswith("control")]
+    assert len(among_others) == timed
     assert all(isinstance(s["wall_ns"], int) and s["wall_ns"] > 0 and s["batch"] >= 1 for s in samples)
-    assert {s["generation"] for s in samples} == {0, 1} and {s["round"] for s in samples} == {0, 1}
+    assert {s["generation"] for s in samples} == {0, 1} and {s["round"] for s in among_others} == {0, 1}
 
 
 def test_run_document_says_where_and_how(bundle):
@@ -75,7 +77,7 @@ def test_run_document_says_where_and_how(bundle):
     run_json = json.loads((directory / "run.json").read_text())
     assert run_json["schema"] == record.SCHEMA and run_json["seed"] == 1
     assert run_json["machine"]["cpu"] and run_json["machine"]["affinity"]
-    assert len(run_json["workers"]) == TINY.generations
+    assert len(run_json["workers"]) == 2 * TINY.generations  # NumPy and its twin
     assert all(worker["masks"] and worker["backend"]["numpy"] for worker in run_json["workers"])
     assert run_json["valid"] == (not run_json["warnings"])
     assert "# Survey" in (directory / "report.md").read_text()
@@ -97,6 +99,7 @@ def test_a_bundle_is_never_overwritten(bundle):
 def test_a_bundle_is_read_back_as_it_was_written(bundle, tmp_path):
     directory, _ = bundle
     survey, about, warnings = record.load(directory)
+    record.begin(tmp_path / "again", survey.settings, about)
     record.write(tmp_path / "again", survey, about, warnings)
     for name in ("samples.jsonl", "summary.csv", "report.md"):
         assert (tmp_path / "again" / name).read_bytes() == (directory / name).read_bytes()
@@ -118,6 +121,7 @@ def rewritten(directory, target, spoil):
     """A copy of a bundle with its survey changed."""
     survey, about, warnings = record.load(directory)
     spoil(survey, about)
+    record.begin(target, survey.settings, about)
     record.write(target, survey, about, warnings)
     return target
 
@@ -172,7 +176,8 @@ def test_a_wrong_row_has_no_time_and_fails_the_run(monkeypatch, tmp_path):
     wrong = dataclasses.replace(row, case=dataclasses.replace(row.case, oracle=never))
     monkeypatch.setattr(run, "choose", lambda settings: [wrong])
     survey = run.run(settings("qr 64x64"), Silent())
-    (result,) = survey.results.values()
+    result, twin = survey.results.values()
+    assert twin.status == "wrong"
     assert (result.status, result.note, result.blocks, result.timed) == ("wrong", "planted", [], False)
 
 
@@ -188,26 +193,28 @@ def test_a_product_with_another_tangent_is_wrong(monkeypatch):
     asked = Settings(("second_order",), ("eager",), (1,), TINY, 1)
     for chosen, status in ((row, "ok"), (planted, "wrong")):
         monkeypatch.setattr(run, "choose", lambda settings, chosen=chosen: [chosen])
-        (result,) = run.run(asked, Silent()).results.values()
+        result, twin = run.run(asked, Silent()).results.values()
         assert result.status == status, result.note
-        assert result.timed == (status == "ok")
+        assert result.timed == twin.timed == (status == "ok")
     assert "product 0: off by 5.00e-01" in result.note
 
 
 def test_a_crash_costs_one_row_and_the_worker_is_replaced(monkeypatch):
     """The worker is killed at the first row; the second one is measured by its successor."""
-    original = run.Driver.prepare
+    original = run.Driver.prepared
     doomed = []
 
-    def killing(self, team, result, path, checked):
-        if not doomed:
+    def killing(self, team, name, result, path, checked=False):
+        if not doomed and name == "numpy":
             doomed.append(str(result.row))
             team.client("numpy")._process.kill()
-        return original(self, team, result, path, checked)
+        return original(self, team, name, result, path, checked)
 
-    monkeypatch.setattr(run.Driver, "prepare", killing)
+    monkeypatch.setattr(run.Driver, "prepared", killing)
     survey = run.run(settings("solve 64x64,rhs=1"), Silent())
-    by_row = {str(r.row): r for r in survey.results.values() if r.status != "unsupported"}
+    by_row = {
+        str(r.row): r for r in survey.results.values() if r.backend == "numpy" and r.status != "unsupported"
+    }
     crashed = by_row.pop(doomed[0])
     assert crashed.status == "error" and "worker died" in crashed.note
     assert by_row and all(r.timed for r in by_row.values())
@@ -247,15 +254,24 @@ def test_plans_fill_a_visit_and_long_rows_are_visited_once():
     assert visits(TINY, [Plan(1, 1, 10), Plan(1, 1, 2 * 10**9)]) == 1
 
 
+QUIET = {"foreign": 0, "throttled": 0, "cpus": 2}
 ABOUT = {"governor": None, "simd": ["avx2"], "environment": {}}
+
+
+def drifting():
+    """A control that takes twice as long in half of its visits."""
+    control = Result(rows("control")[0], "numpy@control", 1)
+    control.blocks = [Block(0, i, 0, 1, (1000 * (1 + i % 2),), (1000,)) for i in range(12)]
+    return control
 
 
 def sound_survey():
     survey = Survey(settings(None))
     result = survey.result(rows("large_ad")[0], "numpy", 1)
+    survey.expected = 1
     result.blocks = [Block(g, 0, 0, 1, (1000, 1000), (1000, 1000)) for g in range(2)]
     survey.workers = [{"name": "numpy", "threads": 1, "affinity": [1], "masks": {"1": 2}, "libraries": []}]
-    survey.loads = [{"load": 1.0}]
+    survey.rounds = [dict(QUIET), dict(QUIET)]
     return survey, result
 
 
@@ -272,7 +288,16 @@ def test_a_sound_run_has_no_warnings():
         (lambda s, r, a: s.workers[0].update(masks={"0-1": 3}), "outside"),
         (lambda s, r, a: s.workers[0].update(affinity=[0, 1]), "pinned"),
         (lambda s, r, a: s.workers[0].update(libraries=[{"architecture": "Prescott"}]), "prescott"),
-        (lambda s, r, a: s.loads.__setitem__(0, {"load": 3.0}), "quiet"),
+        (lambda s, r, a: s.workers[0].update(affinity=[0, 1], threads=2, masks={"0": 1}), "confined"),
+        (lambda s, r, a: s.rounds[0].update(foreign=3), "quiet"),
+        (lambda s, r, a: s.rounds[1].update(throttled=2), "quota stopped the run 2 times"),
+        (lambda s, r, a: s.rounds[1].update(cpus=1), "from 2 to 1"),
+        (lambda s, r, a: r.blocks.append(Block(1, 0, 0, 1, (1000,), (1000,), switches=5)), "preempted"),
+        (lambda s, r, a: r.blocks.pop(), "lacks readings"),
+        (lambda s, r, a: setattr(s, "expected", 2), "not complete"),
+        (lambda s, r, a: setattr(r, "suspect", "too fast"), "too fast"),
+        (lambda s, r, a: s.workers.append({**s.workers[0], "libraries": [{"filepath": "x"}]}), "changed"),
+        (lambda s, r, a: s.controls.append(drifting()), "drifted by 100%"),
         (lambda s, r, a: a.update(governor="powersave"), "powersave"),
         (lambda s, r, a: a.update(environment={"OPENBLAS_CORETYPE": "Haswell"}), "unset"),
     ],

@@ -38,6 +38,7 @@ void fill_permutations(KernelTable& table);
 void fill_reductions(KernelTable& table);
 void fill_real_math(KernelTable& table);
 void fill_chains(KernelTable& table);
+void fill_peak(KernelTable& table);
 void fill_complex_math(KernelTable& table);
 void fill_small_matrices(KernelTable& table);
 void fill_exact_matmul(KernelTable& table);

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import stats
-from .compare import ours
+from .arms import ours
 from .survey import Result, Survey
 
 FINGERPRINT = ("cpu", "family_model_stepping", "simd", "logical_cpus", "caches", "system")

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .arms import Arm
 from .machine import THREAD_VARIABLES
 
 TIMEOUT_S = 180.0
@@ -29,7 +30,7 @@ class WorkerDied(Exception):
     """The worker's process ended, or did not answer in time and was killed."""
 
 
-def environment(backend: str, threads: int, cache: Path) -> dict[str, str]:
+def environment(arm: Arm, threads: int, cache: Path) -> dict[str, str]:
     """The worker's environment: every library is told the same number of threads before it loads.
 
     JAX's pool has as many threads as ``NPROC`` says. The flag ``--xla_cpu_multi_thread_eigen=false`` does not
@@ -37,17 +38,21 @@ def environment(backend: str, threads: int, cache: Path) -> dict[str, str]:
     """
     env = dict(os.environ)
     env.update({name: str(threads) for name in THREAD_VARIABLES})
-    if backend.startswith("jax"):
+    if arm.backend.startswith("jax"):
         env["NPROC"] = str(threads)
         env["JAX_PLATFORMS"] = "cpu"
         env["JAX_COMPILATION_CACHE_DIR"] = str(cache)
         env["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    if arm.toggle is not None:
+        env.update(arm.toggle.environment)
     return env
 
 
-def worker_command(backend: str, threads: int, cpus: Sequence[int]) -> list[str]:
-    cpu_list = ",".join(map(str, cpus))
-    options = [f"--backend={backend}", f"--threads={threads}", f"--cpus={cpu_list}"]
+def worker_command(arm: Arm, threads: int, cpus: Sequence[int]) -> list[str]:
+    chosen = arm.toggle.cpus if arm.toggle is not None and arm.toggle.cpus else cpus
+    options = [f"--backend={arm.backend}", f"--threads={threads}", f"--cpus={','.join(map(str, chosen))}"]
+    if arm.toggle is not None:
+        options.append(f"--toggle={arm.toggle}")
     return [sys.executable, "-m", "taenite.bench.worker", *options]
 
 

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from . import adapters, baseline, cases, machine, record, table, validity
+from . import adapters, baseline, cases, conditions, machine, record, table, validity
+from .arms import TOGGLES, parse_toggle
 from .case import PHASES, rows, suites
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
@@ -46,15 +47,22 @@ def run_command(
     out: Annotated[Path | None, typer.Option(help="Directory of the bundle.")] = None,
     only: Annotated[str | None, typer.Option(help="Only rows whose name contains this text.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the order of rows and backends.")] = 1,
+    toggle: Annotated[
+        list[str] | None,
+        typer.Option(help=f"NAME=VALUE: one more arm with this setting changed. NAME: {', '.join(TOGGLES)}."),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="Minutes after which no row is measured once more than it has to be.")
+    ] = None,
 ) -> None:
     """Measure suites and write a bundle.
 
     Examples: taenite bench run large_ad; taenite bench run micro --backends eager,numpy --profile full
     """
     names, notes = chosen_backends(backends)
-    settings = checked(suite, names, threads, profile, only, seed)
+    settings = checked(suite, names, threads, profile, only, seed, toggle or [], budget)
     bundle = out or Path("results") / time.strftime(f"{'-'.join(suite)}-%Y%m%d-%H%M%S")
-    if (bundle / "run.json").exists():
+    if (bundle / "protocol.json").exists():
         raise typer.BadParameter(f"{bundle} holds a bundle already.", param_hint="--out")
     survey, warnings = measured(settings, notes, bundle)
     table.show(wide_console(), survey, warnings)
@@ -120,7 +128,8 @@ def wide_console() -> Console:
 
 
 def measured(settings: Settings, notes: list[str], bundle: Path) -> tuple[Survey, list[str]]:
-    about, ticks, start = machine.describe(), machine.stolen_ticks(), time.monotonic()
+    about, ticks, start = machine.describe(), conditions.stolen_ticks(), time.monotonic()
+    record.begin(bundle, settings, about)
     shown = table.progress()
     try:
         survey = run(settings, shown)
@@ -133,10 +142,10 @@ def measured(settings: Settings, notes: list[str], bundle: Path) -> tuple[Survey
 
 
 def stolen_fraction(ticks_before: int | None, seconds: float) -> float | None:
-    now = machine.stolen_ticks()
+    now = conditions.stolen_ticks()
     if ticks_before is None or now is None:
         return None
-    return (now - ticks_before) / (machine.ticks_per_second() * seconds * len(machine.affinity()))
+    return (now - ticks_before) / (conditions.ticks_per_second() * seconds * len(machine.affinity()))
 
 
 def chosen_backends(text: str | None) -> tuple[list[str], list[str]]:
@@ -159,7 +168,14 @@ def chosen_backends(text: str | None) -> tuple[list[str], list[str]]:
 
 
 def checked(
-    suite: list[str], backends: list[str], threads: str, profile: str, only: str | None, seed: int
+    suite: list[str],
+    backends: list[str],
+    threads: str,
+    profile: str,
+    only: str | None,
+    seed: int,
+    toggles: list[str],
+    budget: float | None,
 ) -> Settings:
     """Settings, or a usage error that names the option."""
     if unknown := [name for name in suite if name not in suites()]:
@@ -168,7 +184,16 @@ def checked(
         raise typer.BadParameter(f"one of {', '.join(PROFILES)}.", param_hint="--profile")
     try:
         counts = tuple(int(part) for part in threads.split(","))
-        settings = Settings(tuple(suite), tuple(backends), counts, PROFILES[profile], seed, only)
+        settings = Settings(
+            suites=tuple(suite),
+            backends=tuple(backends),
+            threads=counts,
+            profile=PROFILES[profile],
+            seed=seed,
+            only=only,
+            toggles=tuple(map(parse_toggle, toggles)),
+            budget_s=None if budget is None else 60 * budget,
+        )
         choose(settings)
         for count in counts:
             domain(count)

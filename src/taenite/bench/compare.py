@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import stats
-from .adapters import OURS
+from .arms import backend_of, ours
 from .case import SECOND_ORDER, Row
 from .survey import Result, Survey
 
@@ -24,13 +24,12 @@ class Comparison:
     ratio: stats.Ratio
 
 
-def ours(backends: Sequence[str]) -> list[str]:
-    """The backends under test: taenite's own, or the first one where there are only peers."""
-    return [name for name in backends if name in OURS] or list(backends[:1])
-
-
 def best_peer(by_backend: dict[str, Result], subject: Sequence[str]) -> Result | None:
-    peers = [result for name, result in by_backend.items() if name not in subject and result.timed]
+    peers = [
+        result
+        for name, result in by_backend.items()
+        if name not in subject and backend_of(name) == name and result.timed
+    ]
     return min(peers, key=lambda result: result.summary.median) if peers else None
 
 
@@ -84,7 +83,7 @@ def ratios(name: str, by_backend: dict[str, Result], subject: Sequence[str]) -> 
     found = {
         peer: ours_ns / result.summary.median
         for peer, result in by_backend.items()
-        if peer not in subject and result.timed
+        if peer not in subject and backend_of(peer) == peer and result.timed
     }
     return {BEST: max(found.values()), **found} if found else {}
 

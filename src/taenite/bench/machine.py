@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -72,13 +74,32 @@ def thread_masks() -> dict[str, int]:
     return masks
 
 
+FOREIGN_CORES = ("libtorch_cpu.so", "libjax_common.so", "xla_extension.so")
+"""Libraries of other projects that contain a BLAS of their own, which has no name or version to ask for."""
+
+
 def blas_libraries() -> list[dict[str, Any]]:
-    """BLAS and OpenMP libraries loaded in this process: file, version, kernel name, threads."""
+    """BLAS and OpenMP libraries loaded in this process: file, digest, version, kernel name, threads."""
     try:
         from threadpoolctl import threadpool_info
     except ImportError:
-        return []
-    return [dict(entry) for entry in threadpool_info()]
+        known = []
+    else:
+        known = [dict(entry) for entry in threadpool_info()]
+    inside = [{"filepath": path, "internal_api": "built in"} for path in mapped_files(FOREIGN_CORES)]
+    return [{**entry, "sha256": digest(entry["filepath"])} for entry in (*known, *inside)]
+
+
+def mapped_files(names: Sequence[str]) -> list[str]:
+    """Files of these names that this process has mapped."""
+    paths = {line.split(maxsplit=5)[-1] for line in (read("/proc/self/maps") or "").splitlines()}
+    return sorted(path for path in paths if path.rpartition("/")[2] in names)
+
+
+def digest(path: str) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def package_version(name: str) -> str:
@@ -97,21 +118,6 @@ def one_blas_thread() -> AbstractContextManager[Any]:
         return nullcontext()
     limits: AbstractContextManager[Any] = threadpool_limits(1)
     return limits
-
-
-def load() -> float | None:
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
-def stolen_ticks() -> int | None:
-    """Clock ticks that the hypervisor gave to others since boot."""
-    first = (read("/proc/stat") or "").splitlines()[:1]
-    fields = first[0].split() if first else []
-    return int(fields[8]) if len(fields) > 8 else None
-
-
-def ticks_per_second() -> int:
-    return os.sysconf("SC_CLK_TCK")
 
 
 def flag_subset(flags: str) -> list[str]:

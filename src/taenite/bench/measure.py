@@ -8,6 +8,7 @@ reported beside the results, not subtracted.
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +39,23 @@ class Sample:
     batch: int
     wall_ns: int
     cpu_ns: int
+
+
+@dataclass(frozen=True)
+class Interruptions:
+    """What the system did to this process: involuntary context switches, and page faults without a disk."""
+
+    switches: int
+    faults: int
+
+    def since(self, before: Interruptions) -> Interruptions:
+        return Interruptions(self.switches - before.switches, self.faults - before.faults)
+
+
+def interruptions() -> Interruptions:
+    """Of all threads of this process, since its start."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return Interruptions(usage.ru_nivcsw, usage.ru_minflt)
 
 
 @dataclass(frozen=True)

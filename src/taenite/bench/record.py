@@ -5,19 +5,24 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from . import report
-from .case import all_rows
-from .survey import STATUSES, Block, Profile, Result, Settings, Survey
+from . import machine, report, stats
+from .arms import parse_toggle
+from .case import Row, all_rows, destruction
+from .rates import from_document
+from .run import choose
+from .survey import STATUSES, Block, Plan, Profile, Result, Settings, Survey
 
-SCHEMA = 1
-IDENTITY = ("op", "phase", "shape", "dtype", "threads", "backend")
-PLACE = ("generation", "round", "position", "batch")
+SCHEMA = 2
+ROW = ("op", "phase", "shape", "dtype")
+IDENTITY = (*ROW, "threads", "backend")
+PLACE = ("generation", "round", "position", "batch", "switches", "faults")
 COLUMNS = (
     "suite",
     "op",
@@ -35,81 +40,127 @@ COLUMNS = (
 )
 
 
-def write(directory: Path, survey: Survey, about: dict[str, Any], warnings: list[str]) -> None:
-    """Write the bundle; a directory that holds one already is refused."""
-    if (directory / "run.json").exists():
+def begin(directory: Path, settings: Settings, about: dict[str, Any]) -> None:
+    """Write the protocol, before anything is measured; a directory that holds one already is refused."""
+    if (directory / "protocol.json").exists():
         raise FileExistsError(f"bench: {directory} holds a bundle already.")
     directory.mkdir(parents=True, exist_ok=True)
-    run = run_document(survey, about, warnings)
-    (directory / "run.json").write_text(json.dumps(run, indent=1, default=str) + "\n")
+    write_json(directory / "protocol.json", protocol(settings, about))
+
+
+def protocol(settings: Settings, about: dict[str, Any]) -> dict[str, Any]:
+    """What will be measured and how it will be judged."""
+    chosen = choose(settings)
+    return {
+        "schema": SCHEMA,
+        **settings_document(settings),
+        "expected_results": len(chosen) * len(settings.arms) * len(settings.threads),
+        "rows": [row.key for row in chosen],
+        "statistics": {"level": stats.LEVEL, "same": stats.SAME, "bootstrap_draws": stats.DRAWS},
+        "thresholds": {"default": stats.SAME},
+        "taenite": machine.package_version("taenite"),
+        "machine": about,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def write(directory: Path, survey: Survey, about: dict[str, Any], warnings: list[str]) -> None:
+    """Write what a run found beside its protocol."""
+    if (directory / "run.json").exists():
+        raise FileExistsError(f"bench: {directory} holds the results of a run already.")
+    write_json(directory / "run.json", run_document(survey, about, warnings))
     write_samples(directory / "samples.jsonl", survey)
     write_summary(directory / "summary.csv", survey)
     (directory / "report.md").write_text(report.markdown(survey, about, warnings))
     write_checksums(directory)
 
 
-def run_document(survey: Survey, about: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    settings = survey.settings
+def settings_document(settings: Settings) -> dict[str, Any]:
     return {
-        "schema": SCHEMA,
         "suites": settings.suites,
         "backends": settings.backends,
+        "arms": [arm.document() for arm in settings.arms],
+        "toggles": [str(toggle) for toggle in settings.toggles],
         "threads": settings.threads,
         "profile": asdict(settings.profile),
         "seed": settings.seed,
         "only": settings.only,
+        "budget_s": settings.budget_s,
+    }
+
+
+def run_document(survey: Survey, about: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        **settings_document(survey.settings),
         "seconds": survey.seconds,
         "valid": not warnings,
         "warnings": warnings,
         "notes": survey.notes,
         "noise": survey.noise,
+        "expected_results": survey.expected,
         "statuses": {status: survey.count(status) for status in STATUSES},
         "machine": about,
+        "rates": {str(threads): rates.document() for threads, rates in survey.rates.items()},
         "workers": survey.workers,
-        "loads": survey.loads,
-        "rows": [row_document(result) for result in survey.results.values()],
+        "rounds": survey.rounds,
+        "rows": [row_document(survey, result) for result in survey.results.values()],
+        "controls": [row_document(survey, result) for result in survey.controls],
     }
 
 
-def row_document(result: Result) -> dict[str, Any]:
+def row_document(survey: Survey, result: Result) -> dict[str, Any]:
+    floor, timed = survey.floor(result), result.timed
     return {
         **identity(result),
+        "scope": result.row.scope,
+        "output": result.row.output,
+        "destruction": destruction(result.plan.batch) if result.plan else None,
         "status": result.status,
         "note": result.note,
+        "suspect": result.suspect,
         "plan": asdict(result.plan) if result.plan else None,
         "setup_ns": result.setup_ns,
         "first_call_ns": result.first_call_ns,
-        "effective_threads": round(result.effective_threads, 4) if result.timed else None,
-        "noise": result.noise if result.timed else None,
+        "floor": asdict(floor) if floor else None,
+        "effective_threads": round(result.effective_threads, 4) if timed else None,
+        "faults_per_call": round(result.faults_per_call, 2) if timed else None,
+        "suite_effect": result.suite_effect,
+        "noise": result.noise if timed else None,
     }
 
 
+def row_identity(row: Row) -> dict[str, Any]:
+    return {"op": row.op, "phase": row.phase, "shape": row.size.label, "dtype": row.dtype}
+
+
 def identity(result: Result) -> dict[str, Any]:
-    row = result.row
-    values = (row.op, row.phase, row.size.label, row.dtype, result.threads, result.backend)
-    return dict(zip(IDENTITY, values, strict=True))
+    return {**row_identity(result.row), "threads": result.threads, "backend": result.backend}
 
 
 def write_samples(path: Path, survey: Survey) -> None:
     """One line per reading, integer nanoseconds for ``batch`` calls."""
     with path.open("w") as file:
-        for result in survey.results.values():
-            for block in result.blocks:
-                for sample in samples(block):
-                    file.write(json.dumps({**identity(result), **sample}) + "\n")
+        for result in (*survey.results.values(), *survey.controls):
+            for context, blocks in contexts(result).items():
+                for block in blocks:
+                    for sample in samples(block):
+                        file.write(json.dumps({**identity(result), "context": context, **sample}) + "\n")
+
+
+def contexts(result: Result) -> dict[str, list[Block]]:
+    """The visits among other rows, and those in a process of their own."""
+    return {"suite": result.blocks, "clean": result.clean}
 
 
 def samples(block: Block) -> Iterator[dict[str, int]]:
     for index, (wall, cpu) in enumerate(zip(block.wall_ns, block.cpu_ns, strict=True)):
-        yield {
-            "generation": block.generation,
-            "round": block.round,
-            "position": block.position,
-            "index": index,
-            "batch": block.batch,
-            "wall_ns": wall,
-            "cpu_ns": cpu,
-        }
+        place = {name: getattr(block, name) for name in PLACE}
+        yield {**place, "index": index, "wall_ns": wall, "cpu_ns": cpu}
 
 
 def write_summary(path: Path, survey: Survey) -> None:
@@ -145,17 +196,29 @@ def load(directory: Path) -> tuple[Survey, dict[str, Any], list[str]]:
     run = json.loads((directory / "run.json").read_text())
     if run["schema"] != SCHEMA:
         raise BadBundle(f"{directory} has schema {run['schema']}; this version reads {SCHEMA}.")
-    survey = Survey(load_settings(run), workers=run["workers"], loads=run["loads"], notes=run["notes"])
-    survey.seconds = run["seconds"]
-    known = {(row.op, row.size.label, row.dtype): row for row in all_rows()}
-    for entry in run["rows"]:
-        key = (entry["op"], entry["shape"], entry["dtype"])
+    survey = Survey(load_settings(run), workers=run["workers"], rounds=run["rounds"], notes=run["notes"])
+    survey.seconds, survey.expected = run["seconds"], run["expected_results"]
+    survey.rates = {int(threads): from_document(rates) for threads, rates in run["rates"].items()}
+    known = {tuple(row_identity(row).values()): row for row in all_rows()}
+
+    def row_of(entry: dict[str, Any]) -> Row:
+        key = tuple(entry[name] for name in ROW)
         if key not in known:
-            raise BadBundle(f"{directory} has a row that this version does not know: {entry['op']}.")
-        result = survey.result(known[key], entry["backend"], entry["threads"])
-        result.status, result.note = entry["status"], entry["note"]
+            raise BadBundle(f"{directory} has a row that this version does not know: {' '.join(key)}.")
+        return known[key]
+
+    for entry in run["rows"]:
+        load_row(survey.result(row_of(entry), entry["backend"], entry["threads"]), entry)
+    for entry in run["controls"]:
+        load_row(survey.control(row_of(entry), entry["backend"], entry["threads"]), entry)
     load_samples(directory / "samples.jsonl", survey)
     return survey, run["machine"], run["warnings"]
+
+
+def load_row(result: Result, entry: dict[str, Any]) -> None:
+    result.status, result.note, result.suspect = entry["status"], entry["note"], entry["suspect"]
+    result.plan = Plan(**entry["plan"]) if entry["plan"] else None
+    result.setup_ns, result.first_call_ns = entry["setup_ns"], entry["first_call_ns"]
 
 
 def load_settings(run: dict[str, Any]) -> Settings:
@@ -166,19 +229,21 @@ def load_settings(run: dict[str, Any]) -> Settings:
         Profile(**run["profile"]),
         run["seed"],
         run["only"],
+        tuple(map(parse_toggle, run["toggles"])),
+        run["budget_s"],
     )
 
 
 def load_samples(path: Path, survey: Survey) -> None:
     """Put the readings back into the blocks that they came from; the file has them in order."""
-    by_name = {tuple(identity(r).values()): r for r in survey.results.values()}
+    by_name = {tuple(identity(r).values()): r for r in (*survey.results.values(), *survey.controls)}
     lines = (json.loads(line) for line in path.read_text().splitlines())
-    for _, group in groupby(lines, key=lambda s: tuple(s[k] for k in (*IDENTITY, *PLACE))):
+    for key, group in groupby(lines, key=lambda s: tuple(s[k] for k in (*IDENTITY, "context", *PLACE))):
         samples = list(group)
-        place = {name: samples[0][name] for name in PLACE}
+        place = dict(zip(PLACE, key[len(IDENTITY) + 1 :], strict=True))
         wall, cpu = (tuple(s[clock] for s in samples) for clock in ("wall_ns", "cpu_ns"))
-        block = Block(**place, wall_ns=wall, cpu_ns=cpu)
-        by_name[tuple(samples[0][k] for k in IDENTITY)].blocks.append(block)
+        result = by_name[key[: len(IDENTITY)]]
+        contexts(result)[samples[0]["context"]].append(Block(**place, wall_ns=wall, cpu_ns=cpu))
 
 
 def verify_checksums(directory: Path) -> None:

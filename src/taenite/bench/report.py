@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .arms import ours
 from .baseline import Change
-from .compare import BEST, Comparison, Mean, comparisons, groups, ours
+from .compare import BEST, Comparison, Mean, comparisons, groups
 from .stats import geometric_mean
 from .survey import Result, Survey
 

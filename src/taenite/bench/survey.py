@@ -8,7 +8,9 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-from . import stats
+from . import arms, stats
+from . import rates as limits
+from .arms import Arm, Toggle
 from .case import Row
 
 STATUSES = ("ok", "wrong", "unsupported", "error")
@@ -16,10 +18,18 @@ STATUSES = ("ok", "wrong", "unsupported", "error")
 
 @dataclass(frozen=True)
 class Profile:
-    """How much to measure: generations of processes, rounds in each, and the readings of one visit."""
+    """How much to measure: generations of processes, rounds in each, and the readings of one visit.
+
+    After ``generations`` of them only rows whose interval is wider than ``width`` go on, up to ``most``.
+    """
 
     name: str
     generations: int
+    most: int
+    width: float
+    """Half the width of the interval of a ratio, relative to the ratio, that is narrow enough."""
+    clean: int
+    """In how many generations each row also runs in a process of its own."""
     rounds: int
     visit_ns: int
     interval_ns: int
@@ -29,8 +39,8 @@ class Profile:
 
 
 PROFILES = {
-    "quick": Profile("quick", 3, 2, 16_000_000, 500_000, 20, 40_000_000),
-    "full": Profile("full", 5, 6, 200_000_000, 2_000_000, 60, 2_000_000_000),
+    "quick": Profile("quick", 3, 3, 0.05, 1, 2, 16_000_000, 500_000, 20, 40_000_000),
+    "full": Profile("full", 3, 6, 0.02, 2, 4, 50_000_000, 1_000_000, 40, 500_000_000),
 }
 
 PLAINLY_LONG_NS = 150_000_000
@@ -49,6 +59,17 @@ class Settings:
     profile: Profile
     seed: int
     only: str | None = None
+    toggles: tuple[Toggle, ...] = ()
+    budget_s: float | None = None
+    """When the time is over, no further generation is begun; those that every row needs are run anyway."""
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        return arms.arms(self.backends, self.toggles)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(arm.label for arm in self.arms)
 
 
 @dataclass(frozen=True)
@@ -62,7 +83,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Block:
-    """The readings of one visit."""
+    """The readings of one visit, and what interrupted the process during them."""
 
     generation: int
     round: int
@@ -70,6 +91,10 @@ class Block:
     batch: int
     wall_ns: tuple[int, ...]
     cpu_ns: tuple[int, ...]
+    switches: int = 0
+    """Involuntary context switches."""
+    faults: int = 0
+    """Page faults that needed no disk."""
 
     @property
     def per_call_ns(self) -> list[float]:
@@ -78,7 +103,7 @@ class Block:
 
 @dataclass
 class Result:
-    """One row on one backend with one thread count."""
+    """One row on one arm with one thread count. ``backend`` is the arm's label."""
 
     row: Row
     backend: str
@@ -89,11 +114,16 @@ class Result:
     setup_ns: list[int] = field(default_factory=list)
     first_call_ns: list[int] = field(default_factory=list)
     blocks: list[Block] = field(default_factory=list)
+    clean: list[Block] = field(default_factory=list)
+    """The visits in a process that runs no other row."""
+    suspect: str = ""
+    """Why the time cannot be true, where it is below the floor."""
 
     def fail(self, status: str, note: str) -> None:
         """A row that failed has no time, whatever was read before."""
         self.status, self.note = status, note
         self.blocks.clear()
+        self.clean.clear()
 
     @property
     def timed(self) -> bool:
@@ -107,13 +137,31 @@ class Result:
     def summary(self) -> stats.Summary:
         return stats.summarize(self.readings)
 
+    @property
+    def generations(self) -> dict[int, list[float]]:
+        """The readings by the process that they came from."""
+        found: dict[int, list[float]] = {}
+        for block in self.blocks:
+            found.setdefault(block.generation, []).extend(block.per_call_ns)
+        return found
+
     @cached_property
     def noise(self) -> float:
         """The A/A arm of this row: see `stats.null_noise`."""
-        generations: dict[int, list[float]] = {}
-        for block in self.blocks:
-            generations.setdefault(block.generation, []).extend(block.per_call_ns)
-        return stats.null_noise(list(generations.values()))
+        return stats.null_noise(list(self.generations.values()))
+
+    @property
+    def suite_effect(self) -> float | None:
+        """The time among the other rows over the time in a process of its own; None without the latter."""
+        if not self.timed or not self.clean:
+            return None
+        alone = median(ns for block in self.clean for ns in block.per_call_ns)
+        return self.summary.median / alone
+
+    @property
+    def faults_per_call(self) -> float:
+        calls = sum(block.batch * len(block.wall_ns) for block in self.blocks)
+        return sum(block.faults for block in self.blocks) / calls
 
     @property
     def effective_threads(self) -> float:
@@ -132,15 +180,38 @@ class Survey:
     settings: Settings
     results: dict[Key, Result] = field(default_factory=dict)
     workers: list[dict[str, Any]] = field(default_factory=list)
-    loads: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    """The conditions before each round: see `conditions.Conditions`."""
+    rates: dict[int, limits.Rates] = field(default_factory=dict)
+    """What the machine can do at most, by thread count."""
+    controls: list[Result] = field(default_factory=list)
+    """A product and a copy by NumPy, visited before every row: see `cases.control`."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    expected: int = 0
+    """How many results the protocol promises: rows times arms times thread counts."""
 
     def result(self, row: Row, backend: str, threads: int) -> Result:
         key = (row.key, backend, threads)
         if key not in self.results:
             self.results[key] = Result(row, backend, threads)
         return self.results[key]
+
+    def control(self, row: Row, label: str, threads: int) -> Result:
+        """The control of this row and thread count."""
+        for result in self.controls:
+            if (result.row.key, result.threads) == (row.key, threads):
+                return result
+        self.controls.append(Result(row, label, threads))
+        return self.controls[-1]
+
+    def floor(self, result: Result) -> limits.Floor | None:
+        """The least time of a row; None where its work or the machine's rates are not known."""
+        work, known = result.row.work, self.rates.get(result.threads)
+        if work is None or known is None:
+            return None
+        single = result.row.dtype in ("float32", "complex64")
+        return limits.floor(known, work.bytes, work.least_flops, single)
 
     def lines(self) -> Iterator[tuple[Row, int, dict[str, Result]]]:
         """Results grouped as the table shows them: by row and thread count, one entry per backend."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from .cpus import expand_cpu_list
@@ -12,7 +12,10 @@ from .survey import Survey
 
 TOO_MANY = 1.10
 TOO_FEW = 0.95
-IDLE_LOAD = 0.5
+IDLE_FOREIGN = 0.5
+SWITCHES_PER_S = 50.0
+DRIFT = 0.25
+FEW_VISITS = 8
 STOLEN = 0.01
 OLD_KERNELS = ("generic", "prescott", "core2", "nehalem", "barcelona", "katmai", "armv8")
 
@@ -20,20 +23,44 @@ OLD_KERNELS = ("generic", "prescott", "core2", "nehalem", "barcelona", "katmai",
 def check(survey: Survey, about: dict[str, Any], stolen_fraction: float | None) -> list[str]:
     """Every reason to distrust this run; empty when there is none."""
     return [
+        *complete(survey),
+        *impossible(survey),
         *effective_threads(survey),
         *masks(survey),
-        *load(survey),
+        *busy(survey),
+        *preempted(survey),
+        *throttled(survey),
+        *shrunk(survey),
+        *drifted(survey),
         *governor(about),
         *kernels(survey, about),
+        *swapped(survey),
         *forced(about),
         *stolen(stolen_fraction),
     ]
 
 
+def complete(survey: Survey) -> Iterator[str]:
+    """Every row that the protocol promised has a result, and a time from every generation if it has one."""
+    expected, found = survey.expected, len(survey.results)
+    if found != expected:
+        yield f"{found} rows of the {expected} that the protocol lists were measured: the run is not complete"
+    least = survey.settings.profile.generations
+    for result in survey.results.values():
+        if result.status == "ok" and len({block.generation for block in result.blocks}) < least:
+            yield f"{result.row} on {result.backend} lacks readings of some of the {least} generations"
+
+
+def impossible(survey: Survey) -> Iterator[str]:
+    for result in survey.results.values():
+        if result.suspect:
+            yield f"{result.row} on {result.backend} with {result.threads} threads: {result.suspect}"
+
+
 def effective_threads(survey: Survey) -> Iterator[str]:
     """CPU seconds per wall second: above the thread count a backend cheats, below it somebody else ran."""
     for threads in survey.settings.threads:
-        for backend in survey.settings.backends:
+        for backend in survey.settings.labels:
             found = [
                 r.effective_threads
                 for r in survey.results.values()
@@ -48,22 +75,56 @@ def effective_threads(survey: Survey) -> Iterator[str]:
 
 
 def masks(survey: Survey) -> Iterator[str]:
-    """Every thread of a worker may run inside the worker's domain, and nowhere else."""
+    """Every thread of a worker may run anywhere inside the worker's domain, and nowhere else."""
     for worker in survey.workers:
-        allowed = set(worker["affinity"])
-        if len(allowed) != worker["threads"]:
-            yield f"{worker['name']}: the worker could not be pinned; it may run on CPUs {sorted(allowed)}"
+        allowed, name = set(worker["affinity"]), worker["name"]
+        if len(allowed) != worker["threads"] and "@cpus=" not in name:
+            yield f"{name}: the worker could not be pinned; it may run on CPUs {sorted(allowed)}"
         for mask in worker["masks"]:
-            if expand_cpu_list(mask) - allowed:
-                yield f"{worker['name']}: a thread may run on CPUs {mask}, outside {sorted(allowed)}"
+            cpus = expand_cpu_list(mask)
+            if cpus - allowed:
+                yield f"{name}: a thread may run on CPUs {mask}, outside {sorted(allowed)}"
+            elif cpus != allowed:
+                yield f"{name}: a thread is confined to CPUs {mask} of {sorted(allowed)}"
 
 
-def load(survey: Survey) -> Iterator[str]:
-    """The median load average before a round, beyond the one measured worker."""
-    found = [entry["load"] for entry in survey.loads if entry["load"] is not None]
-    excess = median(found) - max(survey.settings.threads) if found else 0.0
-    if excess > IDLE_LOAD:
-        yield f"other programs kept about {excess:.1f} CPUs busy: measure on a quiet machine"
+def busy(survey: Survey) -> Iterator[str]:
+    """Threads of other programs that ran, or wanted to, just before the rounds."""
+    found = [entry["foreign"] for entry in survey.rounds if entry["foreign"] is not None]
+    if found and mean(found) > IDLE_FOREIGN:
+        yield f"other programs kept {mean(found):.1f} threads busy: measure on a quiet machine"
+
+
+def preempted(survey: Survey) -> Iterator[str]:
+    """Involuntary context switches while the clock ran: only a competitor causes many."""
+    blocks = [block for result in survey.results.values() for block in result.blocks]
+    seconds = sum(sum(block.wall_ns) for block in blocks) / 1e9
+    switches = sum(block.switches for block in blocks)
+    if seconds and switches / seconds > SWITCHES_PER_S:
+        yield f"the workers were preempted {switches / seconds:.0f} times per second: something competes"
+
+
+def throttled(survey: Survey) -> Iterator[str]:
+    found = [entry["throttled"] for entry in survey.rounds if entry["throttled"] is not None]
+    if found and found[-1] > found[0]:
+        yield f"the control group's quota stopped the run {found[-1] - found[0]} times: raise it"
+
+
+def shrunk(survey: Survey) -> Iterator[str]:
+    found = {entry["cpus"] for entry in survey.rounds}
+    if len(found) > 1:
+        yield f"the CPUs that may be used changed during the run, from {max(found)} to {min(found)}"
+
+
+def drifted(survey: Survey) -> Iterator[str]:
+    """Work that nothing here can touch took longer in some parts of the run than in others."""
+    for control in survey.controls:
+        medians = sorted(median(block.per_call_ns) for block in control.blocks)
+        if len(medians) < FEW_VISITS:
+            continue
+        low, high = medians[len(medians) // 4], medians[3 * len(medians) // 4]
+        if high / low > 1 + DRIFT:
+            yield f"{control.row} drifted by {high / low - 1:.0%} between quarters of the run's visits"
 
 
 def governor(about: dict[str, Any]) -> Iterator[str]:
@@ -81,6 +142,21 @@ def kernels(survey: Survey, about: dict[str, Any]) -> Iterator[str]:
             if modern and name in OLD_KERNELS and (worker["name"], name) not in seen:
                 seen.add((worker["name"], name))
                 yield f"{worker['name']}: {library.get('filepath')} runs its {name!r} kernels on this CPU"
+
+
+def swapped(survey: Survey) -> Iterator[str]:
+    """A library that is another file in a later process of the same arm."""
+    first: dict[tuple[str, int], set[str]] = {}
+    for worker in survey.workers:
+        key, found = (worker["name"], worker["threads"]), identities(worker["libraries"])
+        if found != first.setdefault(key, found):
+            changed = ", ".join(sorted(found ^ first[key]))
+            yield f"{worker['name']}: its libraries changed between two generations: {changed}"
+
+
+def identities(libraries: list[dict[str, Any]]) -> set[str]:
+    """What proves which libraries a process ran: path and digest of each."""
+    return {f"{entry.get('filepath')} {str(entry.get('sha256'))[:12]}" for entry in libraries}
 
 
 def forced(about: dict[str, Any]) -> Iterator[str]:

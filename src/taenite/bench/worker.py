@@ -19,11 +19,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from . import cases, machine
+from . import cases, machine, rates
 from .adapters import load, sources
-from .adapters.base import Adapter, Unsupported
+from .adapters.base import Adapter, Prepared, Unsupported
+from .arms import parse_toggle
 from .case import Fixture, Row, all_rows
-from .measure import Settled, Stopwatch, collector_off, empty_loop_ns
+from .measure import Settled, Stopwatch, collector_off, empty_loop_ns, interruptions
 
 Reply = dict[str, Any]
 assert cases.__all__
@@ -55,6 +56,7 @@ class Worker:
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
+        self.prepared_row: Prepared | None = None
         self.watch: Stopwatch | None = None
         self.settled = Settled()
         self.settled.update()
@@ -62,8 +64,10 @@ class Worker:
     def commands(self) -> dict[str, Callable[..., Reply]]:
         return {
             "describe": self.describe,
+            "rates": self.rates,
             "libraries": self.libraries,
             "prepare": self.prepare,
+            "lateness": self.lateness,
             "calibrate": self.calibrate,
             "sample": self.sample,
             "release": self.release,
@@ -77,6 +81,10 @@ class Worker:
             "backend": self.adapter.describe(),
         }
 
+    def rates(self, threads: int) -> Reply:
+        """What these CPUs can do at most."""
+        return rates.measure(threads).document()
+
     def libraries(self) -> Reply:
         """What is loaded by now; asked at the end of a generation, for libraries load lazily."""
         return {"libraries": machine.blas_libraries()}
@@ -86,7 +94,7 @@ class Worker:
         start = time.perf_counter_ns()
         prepared = self.adapter.prepare(find_row(row), load_fixture(Path(fixture)))
         ready = time.perf_counter_ns()
-        self.watch = Stopwatch(prepared.statement, prepared.names)
+        self.prepared_row, self.watch = prepared, Stopwatch(prepared.statement, prepared.names)
         first = self.watch.once()
         done = time.perf_counter_ns()
         self.settled.update()
@@ -99,34 +107,60 @@ class Worker:
             "compiled": self.adapter.compiles,
         }
 
+    def lateness(self, calls: int) -> Reply:
+        """How long after the clock has stopped the outputs are still not there, at best of some calls.
+
+        Reading outputs for the first time takes as long as reading them again, unless they were not ready.
+        """
+        assert self.prepared_row is not None
+        read = self.prepared_row.to_numpy
+        late, called = [], []
+        for _ in range(calls):
+            start = time.perf_counter_ns()
+            out = self.ready_watch.once()
+            stop = time.perf_counter_ns()
+            read(out)
+            first = time.perf_counter_ns()
+            read(out)
+            again = time.perf_counter_ns()
+            called.append(stop - start)
+            late.append((first - stop) - (again - first))
+        return {"late_ns": min(late), "call_ns": min(called)}
+
     def calibrate(self, interval_ns: int) -> Reply:
         with collector_off():
-            found = self.prepared.calibrate(interval_ns)
+            found = self.ready_watch.calibrate(interval_ns)
         return {"batch": found.batch, "call_ns": found.call_ns}
 
     def sample(self, count: int, batch: int, warmups: int) -> Reply:
         """``count`` readings after ``warmups`` calls that are not read."""
         with collector_off():
             for _ in range(warmups):
-                self.prepared.once()
-            samples = [self.prepared.sample(batch) for _ in range(count)]
-        return {"wall_ns": [s.wall_ns for s in samples], "cpu_ns": [s.cpu_ns for s in samples]}
+                self.ready_watch.once()
+            before = interruptions()
+            samples = [self.ready_watch.sample(batch) for _ in range(count)]
+            disturbed = interruptions().since(before)
+        return {
+            "wall_ns": [s.wall_ns for s in samples],
+            "cpu_ns": [s.cpu_ns for s in samples],
+            "switches": disturbed.switches,
+            "faults": disturbed.faults,
+        }
 
     def release(self) -> Reply:
-        self.watch = None
+        self.prepared_row = self.watch = None
         self.adapter.trim()
         return {"thread_masks": machine.thread_masks()}
 
     @property
-    def prepared(self) -> Stopwatch:
+    def ready_watch(self) -> Stopwatch:
         if self.watch is None:
             raise RuntimeError("bench.worker: no row is prepared")
         return self.watch
 
 
-def answer(worker: Worker, line: str) -> Reply:
+def answer(worker: Worker, request: dict[str, Any]) -> Reply:
     """Run one command; an exception becomes a reply, and the worker lives on."""
-    request = json.loads(line)
     try:
         return worker.commands()[request.pop("do")](**request)
     except (Unsupported, NotImplementedError) as error:
@@ -140,13 +174,42 @@ def answer(worker: Worker, line: str) -> Reply:
 
 
 def serve(worker: Worker, requests: IO[str], replies: IO[str]) -> None:
-    """Answer until the other end closes."""
+    """Answer until the other end closes.
+
+    ``clean`` forks: the child, in which no row has run yet, answers until ``leave``, and this process waits.
+    It speaks again only if the child broke down.
+    """
     try:
         for line in requests:
-            replies.write(json.dumps(answer(worker, line)) + "\n")
-            replies.flush()
+            request = json.loads(line)
+            if request["do"] == "clean":
+                reply = step_aside()
+            elif request["do"] == "leave":
+                send(replies, {})
+                os._exit(0)
+            else:
+                reply = answer(worker, request)
+            if reply is not None:
+                send(replies, reply)
     finally:
         worker.settled.undo()
+
+
+def send(replies: IO[str], reply: Reply) -> None:
+    replies.write(json.dumps(reply) + "\n")
+    replies.flush()
+
+
+def step_aside() -> Reply | None:
+    """Fork. The child says that it is there; the parent waits for it, and speaks if its end was a bad one."""
+    child = os.fork()
+    if child == 0:
+        return {"pid": os.getpid()}
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    if code == 0:
+        return None
+    return {"failed": "error", "message": f"the process of a clean context ended with {code}"}
 
 
 def private_stdout() -> IO[str]:
@@ -161,6 +224,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--backend", required=True, choices=sources())
     parser.add_argument("--threads", required=True, type=int)
     parser.add_argument("--cpus", required=True)
+    parser.add_argument("--toggle", type=parse_toggle)
     return parser.parse_args()
 
 
@@ -168,7 +232,10 @@ def main() -> None:
     given = arguments()
     replies = private_stdout()
     machine.pin([int(cpu) for cpu in given.cpus.split(",")])
-    serve(Worker(load(given.backend, given.threads)), sys.stdin, replies)
+    worker = Worker(load(given.backend, given.threads))
+    if given.toggle is not None:
+        given.toggle.apply()
+    serve(worker, sys.stdin, replies)
 
 
 if __name__ == "__main__":
