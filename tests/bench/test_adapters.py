@@ -21,10 +21,7 @@ SMALL = {
     "gaussian_process": (40, 10),
     "ising_trg": (12, 8),
     "chain_matmul_2x2": (2,),
-    "batched_inv": (5, 8),
-    "batched_solve": (5, 8),
-    "batched_svd": (5, 8),
-    "batched_eigh": (5, 8),
+    **{case.name: (5, 8) for case in all_cases() if case.name.startswith("batched")},
 }
 ROWS = [
     Row(case, phase, Size("small", SMALL.get(case.name, (24,))))

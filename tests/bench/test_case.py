@@ -63,13 +63,13 @@ def test_work_in_other_dtypes():
 
 def test_a_selection_adds_rows_of_its_own_dtypes_and_suites():
     base = next(case for case in all_cases() if case.name == "matmul")
-    extra = select("tiny", dtypes=("float32", "complex128"), primal=squares(2, 4))
+    extra = select("tiny", dtypes=("float32", "complex128"), primal=squares(5, 7))
     both = dataclasses.replace(base, selections=(*base.selections, extra, extra))
     assert [str(row) for row in both.rows_in("tiny")] == [
-        "matmul 2x2 float32",
-        "matmul 4x4 float32",
-        "matmul 2x2 complex128",
-        "matmul 4x4 complex128",
+        "matmul 5x5 float32",
+        "matmul 7x7 float32",
+        "matmul 5x5 complex128",
+        "matmul 7x7 complex128",
     ]
     assert both.rows_in("tiny")[0].suites == ("tiny",)
     assert len(both.rows()) == len(base.rows()) + 4

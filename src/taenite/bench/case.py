@@ -315,6 +315,9 @@ def all_rows() -> tuple[Row, ...]:
     return tuple(row for one in all_cases() for row in one.rows())
 
 
+SMALL_ORDERS = (2, 3, 4, 8, 16, 32)
+
+
 def squares(*orders: int) -> tuple[Size, ...]:
     return tuple(Size(f"{n}x{n}", (n,)) for n in orders)
 

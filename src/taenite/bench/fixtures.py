@@ -51,6 +51,13 @@ def symmetric(rng: np.random.Generator, n: int) -> Array:
     return np.asarray((a + a.T) / 2)
 
 
+def positive(rng: np.random.Generator, n: int) -> Array:
+    """A positive definite matrix with eigenvalues from 1 / CONDITION to 1."""
+    q = orthonormal(rng, n, n)
+    a: Array = (q * singular_values(n)) @ q.T
+    return np.asarray((a + a.T) / 2)
+
+
 def direction(rng: np.random.Generator, *shape: int) -> Array:
     """A tangent of unit Frobenius norm."""
     t = rng.standard_normal(shape)
@@ -66,6 +73,12 @@ def one_symmetric(n: int) -> Fixture:
     rng = generator(2, n)
     t = direction(rng, n, n)
     return Fixture((symmetric(rng, n),), ((t + t.T) / 2,))
+
+
+def one_positive(n: int) -> Fixture:
+    rng = generator(8, n)
+    t = direction(rng, n, n)
+    return Fixture((positive(rng, n),), ((t + t.T) / 2,))
 
 
 def product(m: int, k: int, n: int) -> Fixture:

@@ -36,6 +36,10 @@ class Work:
         return Work(moved, times * self.flops, times * self.least_flops)
 
 
+def one(*size: int) -> float:
+    return 1.0
+
+
 @dataclass(frozen=True)
 class Cost:
     """The cost of a formula and of its derivatives; calling it gives the `Work` of a phase at a size."""
@@ -44,7 +48,7 @@ class Cost:
     """Elements of all operands."""
     flops: Number
     """Of the formula alone."""
-    writes: Number = lambda *size: 1.0
+    writes: Number = one
     """Elements of its outputs; a scalar loss has one."""
     least: Number | None = None
     """Of the formula alone; the same as ``flops`` unless there is a shortcut."""
@@ -93,6 +97,7 @@ SOLVE = Cost(
     least_reverse=lambda n, k: n**2 * k,
 )
 """A square matrix of order n and k right-hand sides."""
+DET = Cost(lambda n: n**2, lambda n: 2 / 3 * n**3)
 CHOLESKY = Cost(lambda n: n**2, lambda n: n**3 / 3, lambda n: n**2, reverse=lambda n: 2 * n**3)
 SVD = Cost(lambda n: n**2, lambda n: 22 * n**3, lambda n: 2 * n**2 + n, least=lambda n: 4 * n**3)
 """Both factors; the least is that of the eigenvectors of A^T A."""

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from .. import fixtures, work
-from ..case import Array, Check, Disagreement, Fixture, Outputs, Size, case, squares
+from ..case import SMALL_ORDERS, Array, Check, Disagreement, Fixture, Outputs, Size, case, select, squares
 from ..verify import bound, close, orthonormal_columns, value_oracle
 
 SUITE = ("large_ad",)
 ORDERS = (64, 128, 256, 512, 1024)
+SMALL = select("small", primal=squares(*SMALL_ORDERS))
+LATENCY = select("latency", primal=squares(4))
+DTYPES = ("float32", "complex64", "complex128")
 
 RECTANGULAR = work.Cost(lambda m, k, n: m * k + k * n, lambda m, k, n: 2 * m * k * n, lambda m, k, n: m * n)
 
@@ -104,6 +107,11 @@ def solve_oracle(fixture: Fixture) -> Check:
     fixture=fixtures.square_product,
     oracle=product_oracle,
     work=work.MATMUL,
+    also=(
+        select("small", primal=squares(*SMALL_ORDERS)),
+        select("small", dtypes=DTYPES, primal=squares(4, 16, 32)),
+        LATENCY,
+    ),
 )
 def matmul(xp: Any, a: Any, b: Any) -> Any:
     """A B, square."""
@@ -135,6 +143,10 @@ def matmul_rect(xp: Any, a: Any, b: Any) -> Any:
     fixture=fixtures.one_matrix,
     oracle=svd_oracle,
     work=work.SVD,
+    also=(
+        SMALL,
+        LATENCY,
+    ),
 )
 def svd(xp: Any, a: Any) -> Any:
     """The thin singular value decomposition: U, s, Vh."""
@@ -148,6 +160,10 @@ def svd(xp: Any, a: Any) -> Any:
     fixture=fixtures.one_matrix,
     oracle=qr_oracle,
     work=work.QR,
+    also=(
+        SMALL,
+        LATENCY,
+    ),
 )
 def qr(xp: Any, a: Any) -> Any:
     """The reduced QR factorization: Q, R."""
@@ -161,6 +177,10 @@ def qr(xp: Any, a: Any) -> Any:
     fixture=fixtures.one_symmetric,
     oracle=eigh_oracle,
     work=work.EIGH,
+    also=(
+        SMALL,
+        LATENCY,
+    ),
 )
 def eigh(xp: Any, a: Any) -> Any:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
@@ -174,10 +194,69 @@ def eigh(xp: Any, a: Any) -> Any:
     fixture=fixtures.system,
     oracle=solve_oracle,
     work=work.SOLVE,
+    also=(
+        select("small", primal=(Size(f"{n}x{n},rhs=1", (n, 1)) for n in SMALL_ORDERS)),
+        select("latency", primal=(Size("4x4,rhs=1", (4, 1)),)),
+    ),
 )
 def solve(xp: Any, a: Any, b: Any) -> Any:
     """The solution X of A X = B for a general A and 1, 16 or 64 right-hand sides."""
     return xp.linalg.solve(a, b)
+
+
+@case(
+    "inv",
+    suites=("small",),
+    phases={"primal": squares(*SMALL_ORDERS)},
+    fixture=fixtures.one_matrix,
+    oracle=value_oracle(np.linalg.inv, fixtures.CONDITION),
+    work=work.INVERSE,
+    also=(LATENCY,),
+)
+def inv(xp: Any, a: Any) -> Any:
+    """The inverse of a general matrix."""
+    return xp.linalg.inv(a)
+
+
+@case(
+    "det",
+    suites=("small",),
+    phases={"primal": squares(*SMALL_ORDERS)},
+    fixture=fixtures.one_matrix,
+    oracle=value_oracle(np.linalg.det, fixtures.CONDITION),
+    work=work.DET,
+    also=(LATENCY,),
+)
+def det(xp: Any, a: Any) -> Any:
+    """The determinant of a general matrix."""
+    return xp.linalg.det(a)
+
+
+def cholesky_oracle(fixture: Fixture) -> Check:
+    """Lower triangular, a positive diagonal and a small residual: the factor is unique."""
+    (a,) = fixture.operands
+
+    def check(phase: str, outputs: Outputs) -> None:
+        (factor,) = outputs
+        if np.any(np.triu(factor, 1)) or np.any(np.diagonal(factor, axis1=-2, axis2=-1) <= 0):
+            raise Disagreement("the factor is not lower triangular with a positive diagonal")
+        close("L L^T = A", factor @ factor.mT, a, bound(a.shape[-1], unit=fixture.unit))
+
+    return check
+
+
+@case(
+    "cholesky",
+    suites=("small",),
+    phases={"primal": squares(*SMALL_ORDERS)},
+    fixture=fixtures.one_positive,
+    oracle=cholesky_oracle,
+    work=work.CHOLESKY,
+    also=(LATENCY,),
+)
+def cholesky(xp: Any, a: Any) -> Any:
+    """The lower Cholesky factor of a positive definite matrix."""
+    return xp.linalg.cholesky(a)
 
 
 def batch_of(count: int, n: int) -> Fixture:
@@ -196,6 +275,8 @@ def system_batch(count: int, n: int) -> Fixture:
 
 BATCHED = {"primal": (Size("1000x8x8", (1000, 8)),)}
 MICRO = ("micro",)
+STACK_SIZES = tuple(Size(f"{count}x{n}x{n}", (count, n)) for count in (16, 128, 1024) for n in (2, 4, 8, 16))
+STACKS = select("batched", primal=STACK_SIZES)
 
 
 @case(
@@ -205,6 +286,7 @@ MICRO = ("micro",)
     fixture=batch_of,
     oracle=value_oracle(np.linalg.inv, condition=4.0),
     work=work.batched(work.INVERSE),
+    also=(STACKS,),
 )
 def batched_inv(xp: Any, a: Any) -> Any:
     """The inverses of 1,000 matrices of 8 x 8."""
@@ -222,6 +304,7 @@ def batched_inv(xp: Any, a: Any) -> Any:
         lambda count, n: 8 / 3 * count * n**3,
         lambda count, n: count * n**2,
     ),
+    also=(STACKS,),
 )
 def batched_solve(xp: Any, a: Any, b: Any) -> Any:
     """1,000 systems of 8 x 8 with 8 right-hand sides each."""
@@ -235,6 +318,7 @@ def batched_solve(xp: Any, a: Any, b: Any) -> Any:
     fixture=batch_of,
     oracle=svd_oracle,
     work=work.batched(work.SVD),
+    also=(STACKS,),
 )
 def batched_svd(xp: Any, a: Any) -> Any:
     """The thin SVD of 1,000 matrices of 8 x 8."""
@@ -248,6 +332,7 @@ def batched_svd(xp: Any, a: Any) -> Any:
     fixture=symmetric_batch,
     oracle=eigh_oracle,
     work=work.batched(work.EIGH),
+    also=(STACKS,),
 )
 def batched_eigh(xp: Any, a: Any) -> Any:
     """Eigenvalues and eigenvectors of 1,000 symmetric matrices of 8 x 8."""

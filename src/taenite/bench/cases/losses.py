@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import fixtures, work
-from ..case import SECOND_ORDER, Array, Size, case, squares
+from ..case import SECOND_ORDER, SMALL_ORDERS, Array, Size, case, select, squares
 from ..fixtures import CONDITION
 from ..verify import Reference, loss_oracle
 from ..work import Cost
@@ -24,6 +24,9 @@ ORDERS = squares(64, 128, 256, 512, 1024)
 LARGE = squares(256, 512, 1024)
 CURVED = squares(64, 256)
 RHS_ONE = tuple(Size(f"{n}x{n},rhs=1", (n, 1)) for n in (64, 128, 256, 512, 1024))
+SMALL = squares(*SMALL_ORDERS)
+FORWARD_AND_REVERSE = select("linalg_jvp_vjp", jvp=LARGE, vjp=LARGE)
+SMALL_GRADIENT = select("small", backward=SMALL)
 
 
 def norm(a: Array) -> float:
@@ -64,7 +67,17 @@ def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
         return w @ db.T, da.T @ w
 
     scale = norm(a) * norm(b) * norm(w)
-    return Reference(float(np.vdot(w, a @ b)), (w @ b.T, a.T @ w), np.sqrt(len(a)), scale, hessian)
+    return Reference(float(np.vdot(w, a @ b)), (w @ b.mT, a.mT @ w), np.sqrt(a.shape[-1]), scale, hessian)
+
+
+DENSE = Cost(
+    lambda n: 3 * n**2,
+    lambda n: 2 * n**3 + 2 * n**2,
+    least=lambda n: 2 * n**3,
+    gradients=lambda n: 2 * n**2,
+    reverse=lambda n: 4 * n**3,
+    least_reverse=lambda n: 2 * n**3,
+)
 
 
 @case(
@@ -73,15 +86,9 @@ def weighted_matmul_reference(a: Array, b: Array, w: Array) -> Reference:
     phases={"backward": ORDERS, "pullback": LARGE, "hvp": CURVED},
     fixture=fixtures.weighted_product,
     oracle=loss_oracle(weighted_matmul_reference),
-    work=Cost(
-        lambda n: 3 * n**2,
-        lambda n: 2 * n**3 + 2 * n**2,
-        least=lambda n: 2 * n**3,
-        gradients=lambda n: 2 * n**2,
-        reverse=lambda n: 4 * n**3,
-        least_reverse=lambda n: 2 * n**3,
-    ),
+    work=DENSE,
     wrt=(0, 1),
+    also=(select("small", dtypes=("float64", "float32"), backward=SMALL),),
 )
 def grad_dense_matmul(xp: Any, a: Any, b: Any, w: Any) -> Any:
     """sum(W * (A B)): a dense cotangent, so forward and backward are three full products."""
@@ -102,20 +109,27 @@ def svd_reference(a: Array) -> Reference:
     return Reference(float(s.sum()), (u @ vh,), CONDITION, float(s.sum()), hessian)
 
 
+SINGULAR_VALUES = Cost(
+    lambda n: n**2,
+    lambda n: 8 / 3 * n**3,
+    least=lambda n: 2 * n**3,
+    reverse=lambda n: 64 / 3 * n**3,
+    least_reverse=lambda n: 2 * n**3,
+)
+
+
 @case(
     "grad_sum_svd_s",
     suites=SUITE,
     phases={"backward": ORDERS, "pullback": LARGE, "jvp": LARGE, "vjp": LARGE, "hvp": CURVED},
     fixture=fixtures.one_matrix,
     oracle=loss_oracle(svd_reference),
-    work=Cost(
-        lambda n: n**2,
-        lambda n: 8 / 3 * n**3,
-        least=lambda n: 2 * n**3,
-        reverse=lambda n: 64 / 3 * n**3,
-        least_reverse=lambda n: 2 * n**3,
-    ),
+    work=SINGULAR_VALUES,
     wrt=(0,),
+    also=(
+        FORWARD_AND_REVERSE,
+        SMALL_GRADIENT,
+    ),
 )
 def grad_sum_svd_s(xp: Any, a: Any) -> Any:
     """The sum of the singular values (the nuclear norm)."""
@@ -128,14 +142,14 @@ def solve_reference(a: Array, b: Array) -> Reference:
     Their derivatives: dX = inv(A) (dB - dA X); dBbar = -inv(A)^T dA^T Bbar; dAbar by the product rule.
     """
     x = np.linalg.solve(a, b)
-    of_b = np.linalg.solve(a.T, np.ones_like(x))
+    of_b = np.linalg.solve(a.mT, np.ones_like(x))
 
     def hessian(da: Array, db: Array) -> tuple[Array, ...]:
         dx = np.linalg.solve(a, db - da @ x)
         of_db = -np.linalg.solve(a.T, da.T @ of_b)
         return -(of_db @ x.T + of_b @ dx.T), of_db
 
-    return Reference(float(x.sum()), (-of_b @ x.T, of_b), CONDITION, norm(x) * np.sqrt(x.size), hessian)
+    return Reference(float(x.sum()), (-of_b @ x.mT, of_b), CONDITION, norm(x) * np.sqrt(x.size), hessian)
 
 
 @case(
@@ -152,6 +166,10 @@ def solve_reference(a: Array, b: Array) -> Reference:
     oracle=loss_oracle(solve_reference),
     work=replace(work.SOLVE, writes=lambda n, k: 1.0),
     wrt=(0, 1),
+    also=(
+        select("linalg_jvp_vjp", jvp=RHS_ONE[2:], vjp=RHS_ONE[2:]),
+        select("small", backward=(Size(f"{n}x{n},rhs=1", (n, 1)) for n in SMALL_ORDERS)),
+    ),
 )
 def grad_sum_solve(xp: Any, a: Any, b: Any) -> Any:
     """The sum of the solution of A x = b, differentiated in A and b."""
@@ -167,6 +185,99 @@ def damped_sine_reference(a: Array) -> Reference:
 
     value, scale = float((decay * sine).sum()), norm(decay) * np.sqrt(a.size)
     return Reference(value, (decay * (cosine - sine),), 1.0, scale, hessian)
+
+
+def inv_reference(a: Array) -> Reference:
+    """d inv(A) = -X dA X with X = inv(A)."""
+    x = np.linalg.inv(a)
+    gradient = -x.mT @ np.ones_like(x) @ x.mT
+    return Reference(float(x.sum()), (gradient,), CONDITION, norm(x) * np.sqrt(x.size))
+
+
+INVERSE_SUM = replace(work.INVERSE, writes=work.one, reverse=lambda n: 4 * n**3, least=lambda n: 2 / 3 * n**3)
+
+
+@case(
+    "grad_sum_inv",
+    suites=("linalg_jvp_vjp",),
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(inv_reference),
+    work=INVERSE_SUM,
+    wrt=(0,),
+    also=(SMALL_GRADIENT,),
+)
+def grad_sum_inv(xp: Any, a: Any) -> Any:
+    """The sum of the inverse."""
+    return xp.linalg.inv(a).sum()
+
+
+def det_reference(a: Array) -> Reference:
+    """d det(A) = det(A) tr(inv(A) dA) (Jacobi)."""
+    det = np.linalg.det(a)
+    gradient = det[..., None, None] * np.linalg.inv(a).mT
+    return Reference(float(det.sum()), (gradient,), CONDITION, float(np.abs(det).sum()))
+
+
+@case(
+    "grad_det",
+    suites=("small",),
+    phases={"backward": SMALL},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(det_reference),
+    work=Cost(lambda n: n**2, lambda n: 2 / 3 * n**3, reverse=lambda n: 2 * n**3),
+    wrt=(0,),
+)
+def grad_det(xp: Any, a: Any) -> Any:
+    """The determinant."""
+    return xp.linalg.det(a).sum()
+
+
+def logdet_reference(a: Array) -> Reference:
+    """d log |det A| = tr(inv(A) dA)."""
+    value = float(np.linalg.slogdet(a)[1].sum())
+    return Reference(value, (np.linalg.inv(a).mT,), CONDITION, a.shape[-1] * np.log(CONDITION))
+
+
+@case(
+    "grad_logdet",
+    suites=("linalg_jvp_vjp",),
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_matrix,
+    oracle=loss_oracle(logdet_reference),
+    work=Cost(lambda n: n**2, lambda n: 2 / 3 * n**3, reverse=lambda n: 2 * n**3),
+    wrt=(0,),
+)
+def grad_logdet(xp: Any, a: Any) -> Any:
+    """log |det A|: a determinant that neither overflows nor underflows."""
+    return xp.linalg.slogdet(a)[1].sum()
+
+
+def cholesky_reference(a: Array) -> Reference:
+    """Abar = sym(inv(L)^T phi(L^T Lbar) inv(L)), phi halving a lower diagonal (Murray, 2016)."""
+    factor = np.linalg.cholesky(a)
+    inner = np.tril(factor.mT @ np.tril(np.ones_like(a)))
+    inner[..., np.arange(a.shape[-1]), np.arange(a.shape[-1])] /= 2
+    inverse = np.linalg.inv(factor)
+    gradient = inverse.mT @ inner @ inverse
+    return Reference(
+        float(factor.sum()), ((gradient + gradient.mT) / 2,), CONDITION, norm(factor) * a.shape[-1]
+    )
+
+
+@case(
+    "grad_sum_cholesky",
+    suites=("linalg_jvp_vjp",),
+    phases={"jvp": LARGE, "vjp": LARGE},
+    fixture=fixtures.one_positive,
+    oracle=loss_oracle(cholesky_reference),
+    work=replace(work.CHOLESKY, writes=work.one),
+    wrt=(0,),
+    also=(SMALL_GRADIENT,),
+)
+def grad_sum_cholesky(xp: Any, a: Any) -> Any:
+    """The sum of the Cholesky factor of a positive definite matrix."""
+    return xp.linalg.cholesky(a).sum()
 
 
 @case(
@@ -211,6 +322,10 @@ def qr_reference(a: Array) -> Reference:
         least_reverse=lambda n: n**3,
     ),
     wrt=(0,),
+    also=(
+        FORWARD_AND_REVERSE,
+        SMALL_GRADIENT,
+    ),
 )
 def grad_sum_qr(xp: Any, a: Any) -> Any:
     """sum(Q) + sum(R), with the signs that Householder's reflectors give (LAPACK's convention)."""
@@ -220,7 +335,12 @@ def grad_sum_qr(xp: Any, a: Any) -> Any:
 
 def eigh_reference(a: Array) -> Reference:
     """d sum(w) = trace(dA)."""
-    return Reference(float(np.trace(a)), (np.eye(a.shape[0]),), 1.0, norm(a) * np.sqrt(a.shape[0]))
+    value = float(np.trace(a, axis1=-2, axis2=-1).sum())
+    gradient = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
+    return Reference(value, (gradient,), 1.0, norm(a) * norm(gradient))
+
+
+EIGENVALUES = Cost(lambda n: n**2, lambda n: 4 / 3 * n**3, reverse=lambda n: 29 / 3 * n**3)
 
 
 @case(
@@ -229,8 +349,12 @@ def eigh_reference(a: Array) -> Reference:
     phases={"pullback": LARGE, "jvp": LARGE, "vjp": LARGE},
     fixture=fixtures.one_symmetric,
     oracle=loss_oracle(eigh_reference),
-    work=Cost(lambda n: n**2, lambda n: 4 / 3 * n**3, reverse=lambda n: 29 / 3 * n**3),
+    work=EIGENVALUES,
     wrt=(0,),
+    also=(
+        FORWARD_AND_REVERSE,
+        SMALL_GRADIENT,
+    ),
 )
 def grad_sum_eigh(xp: Any, a: Any) -> Any:
     """The sum of the eigenvalues of a symmetric matrix (eigvalsh)."""
@@ -279,6 +403,7 @@ def lu_reference(a: Array) -> Reference:
         lambda n: n**2, lambda n: 2 / 3 * n**3, reverse=lambda n: 4 * n**3, least_reverse=lambda n: n**3
     ),
     wrt=(0,),
+    also=(FORWARD_AND_REVERSE,),
 )
 def grad_sum_lu(xp: Any, a: Any) -> Any:
     """sum(L) + sum(U) of the row-pivoted factorization; the pivots are constants."""
