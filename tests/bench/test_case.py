@@ -11,7 +11,7 @@ from taenite.bench.case import Disagreement, Size, all_cases, all_rows, rows, se
 from taenite.bench.cases import losses, permutation
 from taenite.bench.work import Work
 
-COPIES = {"control_copy", *(name for name, *_ in permutation.PATTERNS)}
+COPIES = {name + suffix for name, *_ in permutation.PATTERNS for suffix in ("", "_into")} | {"control_copy"}
 PLAIN = ("matmul", "svd", "qr", "eigh", "solve")
 SURVEY = Path(__file__).with_name("large_ad_rows.csv")
 

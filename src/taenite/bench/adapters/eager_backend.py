@@ -20,7 +20,6 @@ from .transforms import cotangent, of_moving
 REQUIRES = "taenite"
 
 xp = SimpleNamespace(**vars(tn))
-xp.copyto = lambda out, x: out.__setitem__(..., x)
 xp.matmul_into = lambda out, a, b: tn.contract_into(out, "ij,jk->ik", a, b)
 xp.ops = cache(lambda: formulas.taenite_ops(tn))
 

@@ -1,5 +1,15 @@
 """The cases. Importing this package fills the registry; a new file is one more import here."""
 
-from . import control, decompositions, fusion, losses, micro, permutation, real, stacks
+from . import control, decompositions, fusion, losses, micro, permutation, real, reductions, stacks
 
-__all__ = ["control", "decompositions", "fusion", "losses", "micro", "permutation", "real", "stacks"]
+__all__ = [
+    "control",
+    "decompositions",
+    "fusion",
+    "losses",
+    "micro",
+    "permutation",
+    "real",
+    "reductions",
+    "stacks",
+]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import fixtures
-from ..case import Array, Fixture, Size, case
+from ..case import Array, Fixture, Size, case, select
 from ..verify import Reference, loss_oracle, value_oracle
 from ..work import Cost
 
@@ -36,6 +36,7 @@ def chained(a: Array, b: Array) -> Array:
     oracle=value_oracle(chained, condition=PRODUCTS),
     work=Cost(lambda n: 2 * n**2, lambda n: PRODUCTS * 2 * n**3, lambda n: n**2, least=lambda n: 10 * n**3),
     inline="a" + " @ b" * PRODUCTS,
+    also=(select("latency", primal=(Size("2x2", (2,)),)),),
 )
 def chain_matmul_2x2(xp: Any, a: Any, b: Any) -> Any:
     """A B B ... B, ten products of 2 x 2 matrices: what a call costs."""
