@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taenite.bench import rates
-from taenite.bench.rates import COPY_BYTES, Floor, Rates, floor, from_document
+from taenite.bench.rates import COPY_BYTES, Floor, Rates, Turn, floor, from_document
 
 KNOWN = Rates(1e11, {1 << 14: 1e11, 1 << 20: 5e10, 1 << 26: 1e10})
 
@@ -36,6 +36,15 @@ def test_floor_is_what_takes_longer():
 def test_more_work_never_has_a_lower_floor(n_bytes, flops, factor):
     assert floor(KNOWN, n_bytes, factor * flops).ns >= floor(KNOWN, n_bytes, flops).ns * (1 - 1e-12)
     assert floor(KNOWN, factor * n_bytes, flops).ns >= floor(KNOWN, n_bytes, flops).ns * (1 - 1e-12)
+
+
+def test_the_better_of_two_looks():
+    other = Rates(2e11, {1 << 14: 1e10, 1 << 20: 6e10, 1 << 26: 1e10})
+    assert KNOWN.best_of(other) == Rates(2e11, {1 << 14: 1e11, 1 << 20: 6e10, 1 << 26: 1e10})
+
+
+def test_threads_count_together():
+    assert rates.together([Turn(10, 0.0, 1.0), Turn(10, 1.0, 2.0)]) == 10.0
 
 
 def test_sizes_reach_from_the_first_cache_to_memory():

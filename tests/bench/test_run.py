@@ -204,11 +204,11 @@ def test_a_crash_costs_one_row_and_the_worker_is_replaced(monkeypatch):
     original = run.Driver.prepared
     doomed = []
 
-    def killing(self, team, name, result, path, checked=False):
+    def killing(self, team, name, result, path, **options):
         if not doomed and name == "numpy":
             doomed.append(str(result.row))
             team.client("numpy")._process.kill()
-        return original(self, team, name, result, path, checked)
+        return original(self, team, name, result, path, **options)
 
     monkeypatch.setattr(run.Driver, "prepared", killing)
     survey = run.run(settings("solve 64x64,rhs=1"), Silent())
@@ -292,7 +292,7 @@ def test_a_sound_run_has_no_warnings():
         (lambda s, r, a: s.rounds[0].update(foreign=3), "quiet"),
         (lambda s, r, a: s.rounds[1].update(throttled=2), "quota stopped the run 2 times"),
         (lambda s, r, a: s.rounds[1].update(cpus=1), "from 2 to 1"),
-        (lambda s, r, a: r.blocks.append(Block(1, 0, 0, 1, (1000,), (1000,), switches=5)), "preempted"),
+        (lambda s, r, a: r.blocks.append(Block(1, 0, 0, 1, (1000,), (1000,), switches=9)), "preempted"),
         (lambda s, r, a: r.blocks.pop(), "lacks readings"),
         (lambda s, r, a: setattr(s, "expected", 2), "not complete"),
         (lambda s, r, a: setattr(r, "suspect", "too fast"), "too fast"),

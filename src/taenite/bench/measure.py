@@ -22,12 +22,12 @@ MAX_BATCH = 1 << 24
 
 TEMPLATE = """
 def loop({parameters}):
-    def run(repeats):
-        cpu, start = cpu_clock(), clock()
-        for _ in repeat(None, repeats):
+    def run(_repeats):
+        _cpu, _start = _cpu_clock(), _clock()
+        for _ in _repeat(None, _repeats):
             {statement}
-        stop = clock()
-        return stop - start, cpu_clock() - cpu, out
+        _stop = _clock()
+        return _stop - _start, _cpu_clock() - _cpu, out
     return run
 """
 
@@ -74,7 +74,7 @@ class Stopwatch:
         clock: Clock = time.perf_counter_ns,
         cpu_clock: Clock = time.process_time_ns,
     ) -> None:
-        given = {**names, "clock": clock, "cpu_clock": cpu_clock, "repeat": repeat}
+        given = {**names, "_clock": clock, "_cpu_clock": cpu_clock, "_repeat": repeat}
         source = TEMPLATE.format(parameters=", ".join(given), statement=statement)
         scope: dict[str, Any] = {}
         exec(compile(source, f"<timed: {statement}>", "exec"), scope)

@@ -32,6 +32,10 @@ FLOOR_SLACK = 3.0
 """Caches, and memory that is only read, are faster than a copy; nothing is three times as fast."""
 
 
+Place = tuple[int, int, int]
+"""Generation, round, and position in the round."""
+
+
 class Progress(Protocol):
     """Where a run reports how far it is."""
 
@@ -53,7 +57,7 @@ class Team:
 
     def client(self, name: str) -> Client:
         if name not in self.clients:
-            arm = self.arms[name.removeprefix(CLEAN).partition("#")[0]]
+            arm = self.arms[name.removeprefix(CLEAN)]
             command = worker_command(arm, self.threads, self.cpus)
             env = environment(arm, self.threads, self.directory / "jax-cache")
             log = self.directory / f"{name.replace('/', '_')}.log"
@@ -145,14 +149,14 @@ class Driver:
 
     def generation(self, generation: int, threads: int, chosen: Sequence[Row]) -> None:
         with self.team(threads) as team:
-            if threads not in self.survey.rates:
-                self.survey.rates[threads] = from_document(team.ask(CONTROL, "rates", threads=threads))
+            found = from_document(team.ask(CONTROL, "rates", threads=threads))
+            self.survey.rates[threads] = found.best_of(self.survey.rates.get(threads, found))
             for arm in self.settings.arms:
                 self.record_worker(team, arm, generation, threads)
             controls = [self.control(team, row, threads) for row in rows("control")]
             for index, row in enumerate(shuffled(chosen, f"{self.settings.seed}/{threads}/{generation}")):
                 for result in controls:
-                    self.visit(team, self.control_name(result), result, 0, (generation, index, 0))
+                    self.visit(team, result, 0, (generation, index, 0), slot=result.row.op)
                 self.row(team, row, generation, threads)
                 self.progress.advance(f"generation {generation + 1}: {row}")
             for worker in self.survey.workers[-len(self.settings.arms) :]:
@@ -175,18 +179,14 @@ class Driver:
         self.survey.workers.append({**asked, "masks": {}, "libraries": [], **about})
 
     def control(self, team: Team, row: Row, threads: int) -> Result:
-        """A control row, ready in a worker of its own."""
+        """A control row, ready in its slot of the control worker."""
         result = self.survey.control(row, CONTROL, threads)
-        name = self.control_name(result)
-        reply = self.prepared(team, name, result, self.fixtures.path(row), checked=not result.blocks)
+        path, unchecked = self.fixtures.path(row), result.plan is None
+        reply = self.prepared(team, CONTROL, result, path, checked=unchecked, slot=row.op)
         if result.plan is None:
             self.verify(result, self.fixtures.check(row))
             result.plan = Plan(1, CONTROL_READINGS, reply["first_call_ns"])
         return result
-
-    @staticmethod
-    def control_name(result: Result) -> str:
-        return f"{CONTROL}#{result.row.op}"
 
     def row(self, team: Team, row: Row, generation: int, threads: int) -> None:
         """One row in one generation: set it up everywhere, check it, then alternate."""
@@ -220,11 +220,12 @@ class Driver:
                     self.calibrate(team, result, None if reply["compiled"] else reply["first_call_ns"])
 
     def prepared(
-        self, team: Team, name: str, result: Result, path: Path, checked: bool = False
+        self, team: Team, name: str, result: Result, path: Path, checked: bool = False, slot: str = ""
     ) -> dict[str, Any]:
         """Set a row up in a process and call it once."""
         outputs = str(self.directory / "outputs.npz") if checked else None
-        return team.ask(name, "prepare", row=result.row.key, fixture=str(path), outputs=outputs)
+        wanted = {"row": result.row.key, "fixture": str(path), "outputs": outputs, "slot": slot}
+        return team.ask(name, "prepare", **wanted)
 
     def verify(self, result: Result, check: Check) -> None:
         with np.load(self.directory / "outputs.npz") as file:
@@ -257,11 +258,11 @@ class Driver:
             self.survey.rounds.append({**place, **look(team.cpus[0]).document()})
             for position, name in enumerate(name for name in order if name in by_name):
                 with failures(by_name[name]):
-                    self.visit(team, name, by_name[name], warmups, (generation, index, position))
+                    self.visit(team, by_name[name], warmups, (generation, index, position))
 
-    def visit(self, team: Team, name: str, result: Result, warmups: int, place: tuple[int, int, int]) -> None:
+    def visit(self, team: Team, result: Result, warmups: int, place: Place, slot: str = "") -> None:
         if result.status == "ok":
-            result.blocks.append(read_block(team, name, result, warmups, place))
+            result.blocks.append(read_block(team, result.backend, result, warmups, place, slot))
 
     def clean(self, team: Team, result: Result, path: Path, generation: int) -> None:
         """The row in a process in which nothing else has run."""
@@ -290,10 +291,10 @@ class Driver:
                 result.suspect = f"{took:.0f} ns is below the {least:.0f} ns that its {found.bound} need"
 
 
-def read_block(team: Team, name: str, result: Result, warmups: int, place: tuple[int, int, int]) -> Block:
+def read_block(team: Team, name: str, result: Result, warmups: int, place: Place, slot: str = "") -> Block:
     assert result.plan is not None
     batch, count = result.plan.batch, result.plan.count
-    reply = team.ask(name, "sample", count=count, batch=batch, warmups=warmups)
+    reply = team.ask(name, "sample", count=count, batch=batch, warmups=warmups, slot=slot)
     clocks = tuple(reply["wall_ns"]), tuple(reply["cpu_ns"])
     return Block(*place, batch, *clocks, reply["switches"], reply["faults"])
 

@@ -14,6 +14,7 @@ TOO_MANY = 1.10
 TOO_FEW = 0.95
 IDLE_FOREIGN = 0.5
 SWITCHES_PER_S = 50.0
+FEW_SWITCHES = 5
 DRIFT = 0.25
 FEW_VISITS = 8
 STOLEN = 0.01
@@ -96,12 +97,19 @@ def busy(survey: Survey) -> Iterator[str]:
 
 
 def preempted(survey: Survey) -> Iterator[str]:
-    """Involuntary context switches while the clock ran: only a competitor causes many."""
-    blocks = [block for result in survey.results.values() for block in result.blocks]
-    seconds = sum(sum(block.wall_ns) for block in blocks) / 1e9
-    switches = sum(block.switches for block in blocks)
-    if seconds and switches / seconds > SWITCHES_PER_S:
-        yield f"the workers were preempted {switches / seconds:.0f} times per second: something competes"
+    """Involuntary context switches while the clock ran: only a competitor for the CPU causes many."""
+    for threads in survey.settings.threads:
+        for backend in survey.settings.labels:
+            results = [r for r in survey.results.values() if (r.backend, r.threads) == (backend, threads)]
+            blocks = [block for result in results for block in result.blocks]
+            seconds = sum(sum(block.wall_ns) for block in blocks) / 1e9
+            switches = sum(block.switches for block in blocks)
+            if switches > FEW_SWITCHES and switches / seconds > SWITCHES_PER_S:
+                rate = switches / seconds
+                yield (
+                    f"{backend} was preempted {rate:.0f} times per second: "
+                    "it has more threads than CPUs, or other programs run"
+                )
 
 
 def throttled(survey: Survey) -> Iterator[str]:

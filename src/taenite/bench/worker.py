@@ -52,12 +52,11 @@ def find_row(key: str) -> Row:
 
 
 class Worker:
-    """The commands of the protocol. At most one row is prepared at a time."""
+    """The commands of the protocol. A row is prepared in a slot, of which the controls have one each."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
-        self.prepared_row: Prepared | None = None
-        self.watch: Stopwatch | None = None
+        self.slots: dict[str, tuple[Prepared, Stopwatch]] = {}
         self.settled = Settled()
         self.settled.update()
 
@@ -89,13 +88,14 @@ class Worker:
         """What is loaded by now; asked at the end of a generation, for libraries load lazily."""
         return {"libraries": machine.blas_libraries()}
 
-    def prepare(self, row: str, fixture: str, outputs: str | None) -> Reply:
+    def prepare(self, row: str, fixture: str, outputs: str | None, slot: str = "") -> Reply:
         """Set up a row and call it once: tracing, compiling and first-touch happen here."""
         start = time.perf_counter_ns()
         prepared = self.adapter.prepare(find_row(row), load_fixture(Path(fixture)))
         ready = time.perf_counter_ns()
-        self.prepared_row, self.watch = prepared, Stopwatch(prepared.statement, prepared.names)
-        first = self.watch.once()
+        watch = Stopwatch(prepared.statement, prepared.names)
+        self.slots[slot] = prepared, watch
+        first = watch.once()
         done = time.perf_counter_ns()
         self.settled.update()
         if outputs is not None:
@@ -112,12 +112,11 @@ class Worker:
 
         Reading outputs for the first time takes as long as reading them again, unless they were not ready.
         """
-        assert self.prepared_row is not None
-        read = self.prepared_row.to_numpy
-        late, called = [], []
+        prepared, watch = self.ready("")
+        read, late, called = prepared.to_numpy, [], []
         for _ in range(calls):
             start = time.perf_counter_ns()
-            out = self.ready_watch.once()
+            out = watch.once()
             stop = time.perf_counter_ns()
             read(out)
             first = time.perf_counter_ns()
@@ -128,17 +127,19 @@ class Worker:
         return {"late_ns": min(late), "call_ns": min(called)}
 
     def calibrate(self, interval_ns: int) -> Reply:
+        _, watch = self.ready("")
         with collector_off():
-            found = self.ready_watch.calibrate(interval_ns)
+            found = watch.calibrate(interval_ns)
         return {"batch": found.batch, "call_ns": found.call_ns}
 
-    def sample(self, count: int, batch: int, warmups: int) -> Reply:
+    def sample(self, count: int, batch: int, warmups: int, slot: str = "") -> Reply:
         """``count`` readings after ``warmups`` calls that are not read."""
+        _, watch = self.ready(slot)
         with collector_off():
             for _ in range(warmups):
-                self.ready_watch.once()
+                watch.once()
             before = interruptions()
-            samples = [self.ready_watch.sample(batch) for _ in range(count)]
+            samples = [watch.sample(batch) for _ in range(count)]
             disturbed = interruptions().since(before)
         return {
             "wall_ns": [s.wall_ns for s in samples],
@@ -148,15 +149,14 @@ class Worker:
         }
 
     def release(self) -> Reply:
-        self.prepared_row = self.watch = None
+        self.slots.clear()
         self.adapter.trim()
         return {"thread_masks": machine.thread_masks()}
 
-    @property
-    def ready_watch(self) -> Stopwatch:
-        if self.watch is None:
+    def ready(self, slot: str) -> tuple[Prepared, Stopwatch]:
+        if slot not in self.slots:
             raise RuntimeError("bench.worker: no row is prepared")
-        return self.watch
+        return self.slots[slot]
 
 
 def answer(worker: Worker, request: dict[str, Any]) -> Reply:
