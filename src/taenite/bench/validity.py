@@ -107,7 +107,7 @@ def preempted(survey: Survey) -> Iterator[str]:
             if switches > FEW_SWITCHES and switches / seconds > SWITCHES_PER_S:
                 rate = switches / seconds
                 yield (
-                    f"{backend} was preempted {rate:.0f} times per second: "
+                    f"{backend} with {threads} threads was preempted {rate:.0f} times per second: "
                     "it has more threads than CPUs, or other programs run"
                 )
 
