@@ -98,6 +98,13 @@ def test_every_case_is_documented_and_belongs_to_a_suite():
     assert set(suites()) >= {"backward_only", "control", "large_ad", "permutation", "real", "second_order"}
 
 
+def test_every_suite_is_in_the_guide():
+    guide = (Path(__file__).parents[2] / "docs" / "bench.md").read_text()
+    missing = [suite for suite in suites() if f"| `{suite}` |" not in guide and suite != "instances"]
+    assert not missing
+    assert all(f"| `{phase}` |" in guide for phase in registry.PHASES)
+
+
 def test_hvp_rows_are_in_their_own_suite_only():
     found = rows("second_order")
     assert {row.phase for row in found} == {"hvp"} and {row.size.args[0] for row in found} == {64, 256}

@@ -1,13 +1,14 @@
 """Backends are found by their files, and nothing is imported to find them."""
 
 import os
-import sys
 
 import numpy as np
 import pytest
+import typer
 
-from taenite.bench import adapters
+from taenite.bench import adapters, commands
 from taenite.bench.adapters import BadAdapter
+from taenite.bench.adapters.base import Unsupported
 from taenite.bench.case import rows
 
 FOREIGN = """
@@ -43,7 +44,6 @@ def test_backends_come_in_the_order_of_the_table_without_being_imported():
     assert tuple(found)[: len(adapters.DEFAULT)] == adapters.DEFAULT
     assert set(found) == {*adapters.DEFAULT, "scipy", "jax_eager", "torch_compile"}
     assert found["torch_compile"].requires == "torch" and found["compiled"].requires == "taenite"
-    assert "torch" not in sys.modules or adapters.available("torch")
 
 
 def test_a_foreign_file_is_a_backend(tmp_path, monkeypatch):
@@ -89,3 +89,33 @@ def test_scipy_leaves_rows_without_a_decomposition_to_numpy():
     assert not scipy.decomposes(square, square.fixture())
     solved = scipy.prepare(by_op["solve"], by_op["solve"].fixture()).names["call"]()
     assert isinstance(solved, np.ndarray)
+
+
+@pytest.mark.parametrize("name", ["eager", "numpy"])
+def test_a_reused_destination_is_one_tensor_for_every_call(name):
+    row = next(row for row in rows("permutation") if row.op == "reverse_3_into")
+    assert row.output == "reused" and row.key.endswith("|reused")
+    fixture = row.fixture()
+    prepared = adapters.load(name, 1).prepare(row, fixture)
+    first = prepared.names["call"]()
+    assert prepared.names["call"]() is first
+    row.check(fixture)("primal", prepared.to_numpy(first))
+
+
+@pytest.mark.parametrize("name", ["compiled", "jax", "jax_eager"])
+def test_who_cannot_write_into_a_destination_says_so(name):
+    package = adapters.sources()[name].requires
+    pytest.importorskip(package, reason=f"{package} is an optional peer")
+    row = next(row for row in rows("permutation") if row.output == "reused")
+    with pytest.raises(Unsupported, match=r"memory of its own|cannot be written"):
+        adapters.load(name, 1).prepare(row, row.fixture())
+
+
+def test_a_foreign_file_is_measured_by_its_name(tmp_path, monkeypatch):
+    path = tmp_path / "abacus_backend.py"
+    path.write_text(FOREIGN)
+    monkeypatch.setenv(adapters.FILES, "")
+    commands.include([path], None)
+    assert commands.chosen_backends("abacus,numpy") == (["abacus", "numpy"], [])
+    with pytest.raises(typer.BadParameter, match="two backends"):
+        commands.include([path], None)

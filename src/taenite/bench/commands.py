@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +14,7 @@ from rich.console import Console
 from . import adapters, baseline, cases, conditions, machine, record, table, validity
 from .arms import TOGGLES, parse_toggle
 from .case import PHASES, rows, suites
+from .cases import einsum
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
 
@@ -54,11 +56,19 @@ def run_command(
     budget: Annotated[
         float | None, typer.Option(help="Minutes after which no row is measured once more than it has to be.")
     ] = None,
+    adapter: Annotated[
+        list[Path] | None, typer.Option(help="File of a backend that is not part of taenite.")
+    ] = None,
+    instances: Annotated[
+        Path | None,
+        typer.Option(help="Directory of contractions in files, for the suites einsum and instances."),
+    ] = None,
 ) -> None:
     """Measure suites and write a bundle.
 
     Examples: taenite bench run large_ad; taenite bench run micro --backends eager,numpy --profile full
     """
+    include(adapter or [], instances)
     names, notes = chosen_backends(backends)
     settings = checked(suite, names, threads, profile, only, seed, toggle or [], budget)
     bundle = out or Path("results") / time.strftime(f"{'-'.join(suite)}-%Y%m%d-%H%M%S")
@@ -146,6 +156,20 @@ def stolen_fraction(ticks_before: int | None, seconds: float) -> float | None:
     if ticks_before is None or now is None:
         return None
     return (now - ticks_before) / (conditions.ticks_per_second() * seconds * len(machine.affinity()))
+
+
+def include(files: list[Path], instances: Path | None) -> None:
+    """Foreign backends and contractions, by environment variables so that workers find them too."""
+    if files:
+        known = filter(None, os.environ.get(adapters.FILES, "").split(os.pathsep))
+        os.environ[adapters.FILES] = os.pathsep.join([*known, *(str(path.resolve()) for path in files)])
+    try:
+        adapters.sources()
+        if instances is not None and os.environ.get(einsum.INSTANCES) != str(instances.resolve()):
+            einsum.register_instances(instances)
+            os.environ[einsum.INSTANCES] = str(instances.resolve())
+    except (adapters.BadAdapter, einsum.BadInstance) as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def chosen_backends(text: str | None) -> tuple[list[str], list[str]]:

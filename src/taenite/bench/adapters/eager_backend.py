@@ -21,6 +21,7 @@ REQUIRES = "taenite"
 
 xp = SimpleNamespace(**vars(tn))
 xp.matmul_into = lambda out, a, b: tn.contract_into(out, "ij,jk->ik", a, b)
+xp.contract = lambda network, xs: tn.einsum(network.equation, *xs, optimize=network.path)
 xp.ops = cache(lambda: formulas.taenite_ops(tn))
 
 

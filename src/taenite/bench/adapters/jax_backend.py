@@ -14,6 +14,7 @@ import numpy as np
 from .. import formulas
 from ..case import Array, Fixture, Row
 from ..machine import package_version
+from ..networks import contract
 from .base import Prepared, Unsupported, as_tuple
 from .transforms import arguments, cotangent, of_moving, transformed
 
@@ -22,6 +23,7 @@ REQUIRES = "jax"
 xp = SimpleNamespace(**vars(jnp))
 xp.linalg = SimpleNamespace(**vars(jnp.linalg))
 xp.linalg.lu = jax.scipy.linalg.lu
+xp.contract = lambda network, xs: contract(jnp.einsum, network, xs)
 xp.ops = cache(lambda: formulas.jax_ops(jax))
 
 

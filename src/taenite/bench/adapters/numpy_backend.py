@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +10,14 @@ import numpy as np
 
 from .. import formulas
 from ..case import Array, Fixture, Row
+from ..networks import contract, numpy_einsum
 from .base import Prepared, Unsupported, as_tuple, call_statement, lettered
 
 REQUIRES = "numpy"
 
 xp = SimpleNamespace(**vars(np))
 xp.matmul_into = lambda out, a, b: np.matmul(a, b, out=out)
+xp.contract = partial(contract, numpy_einsum)
 xp.ops = cache(lambda: formulas.numpy_ops(np))
 
 

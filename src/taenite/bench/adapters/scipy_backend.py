@@ -6,7 +6,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import scipy
 import scipy.linalg
 
@@ -28,7 +27,7 @@ linalg = SimpleNamespace(
     qr=partial(scipy.linalg.qr, mode="economic"),
     lu=scipy.linalg.lu,
 )
-xp = SimpleNamespace(**{**vars(np), "linalg": linalg})
+xp = SimpleNamespace(**{**vars(numpy_backend.xp), "linalg": linalg})
 
 
 class Noticing:

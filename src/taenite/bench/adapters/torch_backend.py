@@ -11,6 +11,7 @@ import torch
 
 from .. import formulas
 from ..case import Array, Row
+from ..networks import contract
 from .imperative import Call, Imperative
 from .transforms import cotangent
 
@@ -20,6 +21,7 @@ xp = SimpleNamespace(**vars(torch))
 xp.permute_dims = torch.permute
 xp.max = lambda a, axis, keepdims=False: torch.amax(a, axis, keepdims)
 xp.matmul_into = lambda out, a, b: torch.matmul(a, b, out=out)
+xp.contract = lambda network, xs: contract(torch.einsum, network, xs)
 xp.ops = cache(lambda: formulas.torch_ops(torch))
 
 
