@@ -43,7 +43,10 @@ void Provider::fill() { fill(spellings_.front().says_ilp64() || probe_ilp64()); 
 
 void Provider::fill(bool ilp64) {
   ilp64_ = ilp64;
-  for_each_entry([this](Routine r, int type) { table_[index(r)][type] = find(typed_name(r, type)); });
+  for_each_entry([this](Routine r, int type) {
+    const std::string routine = typed_name(r, type);
+    table_[index(r)][type] = offered_to_probe(routine, find(routine), ilp64_);
+  });
   preferred_threads_ = std::max(1, preferred_threads());
 }
 
@@ -76,8 +79,8 @@ void Provider::follow_budget() {
 }
 
 std::vector<std::string> Provider::paths() const {
-  std::vector<std::string> paths = {file_of(function(Routine::gemm, 1))};
-  if (void* lapack = function(Routine::getrf, 1))
+  std::vector<std::string> paths = {file_of(find(typed_name(Routine::gemm, 1)))};
+  if (void* lapack = find(typed_name(Routine::getrf, 1)))
     if (std::string path = file_of(lapack); path != paths.front()) paths.push_back(path);
   return paths;
 }

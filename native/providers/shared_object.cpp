@@ -38,6 +38,12 @@ void* SharedObject::own_symbol(const std::string& name) const {
   return nullptr;
 }
 
+void* offered_to_probe(const std::string& routine, void* function, bool ilp64) {
+  using Wrap = void* (*)(const char*, void*, int);
+  static const Wrap wrap = reinterpret_cast<Wrap>(dlsym(RTLD_DEFAULT, "taenite_probe_wrap"));
+  return wrap && function ? wrap(routine.c_str(), function, ilp64) : function;
+}
+
 std::string file_of(const void* symbol) {
   Dl_info info;
   return dladdr(symbol, &info) && info.dli_fname ? canonical(info.dli_fname) : "";

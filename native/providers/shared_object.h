@@ -35,6 +35,10 @@ class SharedObject {
   void* handle_;
 };
 
+// What to call in place of a Fortran routine: itself, unless `taenite probe` watches this process. What it
+// preloads does not stand before functions that are found in a handle.
+void* offered_to_probe(const std::string& routine, void* function, bool ilp64);
+
 // The canonical path of the file that a symbol lies in.
 std::string file_of(const void* symbol);
 // A path as the system would spell it; names without a file of their own ("libblas.so.3") stay as they are.

@@ -22,6 +22,7 @@ providers = typer.Typer(no_args_is_help=True, help="The BLAS and LAPACK librarie
 app.add_typer(bench, name="bench")
 app.add_typer(providers, name="providers")
 app.command("affinity", context_settings=diagnose.REST)(diagnose.affinity_command)
+app.command("probe", context_settings=diagnose.REST)(diagnose.probe_command)
 
 
 @providers.command("list")

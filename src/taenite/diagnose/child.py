@@ -41,6 +41,12 @@ def watch(child: subprocess.Popen[bytes], interval: float, look: Callable[[], No
                 continue
 
 
+def wait(child: subprocess.Popen[bytes]) -> int:
+    """The exit code of a child, once it has ended."""
+    with _signals_for(child):
+        return exit_code(child.wait())
+
+
 def exit_code(returncode: int) -> int:
     """As a shell passes it on: 128 and the signal's number for a child that a signal ended."""
     return returncode if returncode >= 0 else 128 - returncode

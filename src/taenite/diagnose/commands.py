@@ -7,8 +7,10 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -17,12 +19,24 @@ from rich.console import Console
 from ..bench.cpus import expand_cpu_list
 from ..bench.machine import affinity as allowed_cpus
 from ..bench.machine import read
-from . import affinity, child, show
+from . import affinity, child, probe, probe_file, show
 
 # Everything from the first word that is not an option of ours belongs to the command, options included.
 REST = {"allow_interspersed_args": False}
 Command = Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="The command and its arguments.")]
-Json = Annotated[Path | None, typer.Option("--json", help="Write everything that was found to this file.")]
+
+
+def in_a_directory(path: Path | None) -> Path | None:
+    """Refuse a file that could not be written before the command has run for hours."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"there is no directory {path.parent}.")
+    return path
+
+
+Json = Annotated[
+    Path | None,
+    typer.Option("--json", callback=in_a_directory, help="Write everything that was found to this file."),
+]
 
 
 def affinity_command(
@@ -50,6 +64,36 @@ def affinity_command(
     show.affinity(console(), sampler, domain, found)
     write(json_file, found)
     raise typer.Exit(code or bool(found["faults"]))
+
+
+def probe_command(
+    command: Command,
+    shapes: Annotated[bool, typer.Option("--shapes", help="A line for each shape.")] = False,
+    json_file: Json = None,
+) -> None:
+    """Run a command, count and time the BLAS and LAPACK calls of all its processes. Exits with its code.
+
+    Example: taenite probe --shapes -- python train.py --epochs 1
+    """
+    with TemporaryDirectory(prefix="taenite-probe-") as directory:
+        begun = time.monotonic()
+        process = started(command, watched(Path(directory)))
+        code = child.wait(process)
+        wall = time.monotonic() - begun
+        processes = probe_file.read_all(Path(directory))
+    said = probe.notes(processes, process.pid, command)
+    found = probe.as_json(processes, said, command, code, wall)
+    show.probe(console(), processes, said, shapes, wall)
+    write(json_file, found)
+    raise typer.Exit(code)
+
+
+def watched(directory: Path) -> dict[str, str]:
+    try:
+        return probe.environment(directory, os.environ)
+    except probe.NotHere as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from error
 
 
 def chosen_domain(text: str | None) -> set[int]:
