@@ -50,7 +50,8 @@ TN_SHARED void scatter(const Tile<R>& t, R* c, const R* from, int m, int64_t ste
     }
 }
 
-template <class R, int P, int M, int N>
+// K is the number of steps, 0 where it is t.k.
+template <class R, int P, int M, int N, int K = 0>
 TN_INLINE void one_tile(const Tile<R>& t, const R* a, const R* b, R* corner) {
   using V = Vector<R>;
   V sum[M][N][P];
@@ -58,7 +59,7 @@ TN_INLINE void one_tile(const Tile<R>& t, const R* a, const R* b, R* corner) {
   for (int i = 0; i < M * N * P; ++i) sum[i / (N * P)][i / P % N][i % P] = V{};
   const int64_t a_row = t.a_row, a_col = t.a_col, b_row = t.b_row;
 #pragma GCC unroll 2
-  for (int64_t p = t.k; p > 0; --p, a += a_col, b += b_row) {
+  for (int64_t p = K ? K : t.k; p > 0; --p, a += a_col, b += b_row) {
     V row[N];
     TN_UNROLL
     for (int j = 0; j < N; ++j) row[j] = load<V>(b + j * kLanes<V>);
@@ -84,8 +85,26 @@ TN_INLINE void one_tile(const Tile<R>& t, const R* a, const R* b, R* corner) {
   }
 }
 
+// A batch of whole tiles of few steps: what they share stays in registers, and nothing is decided between
+// them.
+template <class R, int P, int M, int N, int K>
+TN_SHARED void short_tiles(const Tile<R>& shared) {
+  Tile<R> t = shared;
+  int64_t rows[M];
+  for (int i = 0; i < M; ++i) rows[i] = shared.rows[i];
+  t.rows = rows;
+  t.columns = nullptr;
+  t.width = N * kLanesOf<R, P>;
+  const R *a = t.a, *b = t.b;
+  R* c = t.c;
+  for (int64_t left = t.count; left > 0; --left, a += t.a_step, b += t.b_step, c += t.c_step)
+    one_tile<R, P, M, N, K>(t, a, b, c);
+}
+
 template <class R, int P, int M, int N>
 void tile(const Tile<R>& t) {
+  const bool whole = !t.columns && t.width == N * kLanesOf<R, P>;
+  if (N == 1 && whole && t.k == 4 && t.count > 1) return short_tiles<R, P, M, N, 4>(t);
   const R *a = t.a, *b = t.b;
   R* c = t.c;
   TN_UNROLL
