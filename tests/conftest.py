@@ -14,7 +14,7 @@ pytest_plugins = ["pytester"]
 # What a machine may lack.
 ABSENT = (
     r"\w+ is an optional peer",
-    r"(openblas|mkl|system) is not installed here",
+    r"(openblas|mkl|system|valgrind) is not installed here",
     r"BLIS and a LAPACK library are not both installed here",
     r"no derivative oracles",
     r"this CPU has no AVX-512",

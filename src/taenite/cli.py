@@ -11,6 +11,7 @@ import taenite as tn
 
 from .bench.commands import app as bench
 from .diagnose import commands as diagnose
+from .diagnose.attribute_command import attribute_command
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,6 +24,7 @@ app.add_typer(bench, name="bench")
 app.add_typer(providers, name="providers")
 app.command("affinity", context_settings=diagnose.REST)(diagnose.affinity_command)
 app.command("probe", context_settings=diagnose.REST)(diagnose.probe_command)
+app.command("attribute")(attribute_command)
 
 
 @providers.command("list")
