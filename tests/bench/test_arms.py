@@ -6,8 +6,10 @@ import sys
 import pytest
 
 import taenite as tn
-from taenite.bench.arms import TOGGLES, Arm, arms, backend_of, is_twin, ours, parse_toggle
+from taenite.bench import machine
+from taenite.bench.arms import Arm, arms, backend_of, is_twin, ours
 from taenite.bench.client import environment, worker_command
+from taenite.bench.toggles import KINDS, parse_toggle
 
 
 def labels(*backends, toggles=()):
@@ -26,7 +28,21 @@ def test_a_toggle_is_one_more_arm_of_each_backend_under_test():
     assert ours(found) == ["eager", "compiled"]
 
 
-@pytest.mark.parametrize("text", ["pool", "pool=", "nonsense=1", "env:=1", "pool=much", "cpus=first"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pool",
+        "pool=",
+        "nonsense=1",
+        "env:=1",
+        "pool=much",
+        "cpus=first",
+        "cpus=4095",
+        "provider=none",
+        "gemm=none",
+        "skip=fresh",
+    ],
+)
 def test_a_toggle_that_cannot_be_is_refused_with_the_names(text):
     with pytest.raises(ValueError, match=r"--toggle: .*, got "):
         parse_toggle(text)
@@ -77,5 +93,14 @@ def test_an_unknown_pass_is_named():
     assert failed.returncode != 0 and "TAENITE_SKIP_PASSES: names of" in failed.stderr
 
 
+@pytest.mark.parametrize(
+    "text", ["pool=off", "pool=0", "gemm=native", "skip=cse,group", "cpus=0", "env:A=b=c"]
+)
+def test_toggles_that_can_be(text):
+    if text == "cpus=0" and 0 not in machine.affinity():
+        text = f"cpus={machine.affinity()[0]}"
+    assert str(parse_toggle(text)) == text
+
+
 def test_the_help_names_every_toggle():
-    assert {"pool", "provider", "gemm", "skip", "cpus"} < set(TOGGLES)
+    assert {"pool", "provider", "gemm", "skip", "cpus"} < set(KINDS)

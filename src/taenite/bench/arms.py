@@ -11,73 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import taenite as tn
-
 from .adapters import OURS
+from .toggles import Toggle
 
 TWIN = "aa"
 CONTROL = "control"
-
-
-@dataclass(frozen=True)
-class Toggle:
-    """One setting that an arm has and the others have not."""
-
-    name: str
-    value: str
-
-    def __str__(self) -> str:
-        return f"{self.name}={self.value}"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """What the worker's environment gets before it starts."""
-        if self.name.startswith("env:"):
-            return {self.name.removeprefix("env:"): self.value}
-        return {"TAENITE_SKIP_PASSES": self.value} if self.name == "skip" else {}
-
-    @property
-    def cpus(self) -> list[int] | None:
-        """The CPUs of the worker, where the toggle is about them."""
-        return [int(cpu) for cpu in self.value.split(",")] if self.name == "cpus" else None
-
-    def apply(self) -> None:
-        """Change the setting in this process, after the backend is set up."""
-        if self.name == "pool":
-            tn.pool.set_cap(0 if self.value == "off" else int(self.value))
-        elif self.name == "provider":
-            tn.providers.use(self.value)
-        elif self.name == "gemm":
-            tn.providers.use(gemm=self.value)
-
-
-TOGGLES = {
-    "pool": "off, or the bytes that the pool may cache",
-    "provider": "a BLAS and LAPACK library by name or path",
-    "gemm": "what multiplies matrices: native, or a provider",
-    "skip": "passes over graphs that are left out, as TAENITE_SKIP_PASSES names them",
-    "cpus": "the CPUs that the worker's process may use, such as 0,1",
-    "env:NAME": "a variable of the worker's environment",
-}
-"""Every toggle, and what its value is."""
-
-
-def parse_toggle(text: str) -> Toggle:
-    """``NAME=VALUE`` as a toggle.
-
-    Raises ValueError for a name that is not in `TOGGLES` and for a value that cannot be one.
-    """
-    name, equals, value = text.partition("=")
-    known = name in TOGGLES or (name.startswith("env:") and len(name) > len("env:"))
-    if not known or not equals or not value:
-        raise ValueError(f"--toggle: NAME=VALUE with a name of {', '.join(TOGGLES)}, got {text!r}.")
-    toggle = Toggle(name, value)
-    try:
-        if toggle.cpus is None and name == "pool" and value != "off":
-            int(value)
-    except ValueError as error:
-        raise ValueError(f"--toggle: {name} is {TOGGLES[name]}, got {value!r}.") from error
-    return toggle
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 
 from . import adapters, baseline, cases, conditions, machine, record, table, validity
-from .arms import TOGGLES, parse_toggle
 from .case import PHASES, rows, suites
 from .cases import einsum
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
+from .toggles import KINDS, parse_toggle
 
 app = typer.Typer(no_args_is_help=True, help="Measure taenite beside NumPy, JAX and PyTorch.")
 assert cases.__all__
@@ -51,7 +51,7 @@ def run_command(
     seed: Annotated[int, typer.Option(help="Seed of the order of rows and backends.")] = 1,
     toggle: Annotated[
         list[str] | None,
-        typer.Option(help=f"NAME=VALUE: one more arm with this setting changed. NAME: {', '.join(TOGGLES)}."),
+        typer.Option(help=f"NAME=VALUE: one more arm with this setting changed. NAME: {', '.join(KINDS)}."),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(help="Minutes after which no row is measured once more than it has to be.")

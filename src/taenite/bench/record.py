@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from . import machine, report, stats
-from .arms import parse_toggle
 from .case import Row, all_rows, destruction
 from .rates import from_document
 from .run import choose
 from .survey import STATUSES, Block, Plan, Profile, Result, Settings, Survey
+from .toggles import parse_toggle
 
 SCHEMA = 2
 ROW = ("op", "phase", "shape", "dtype")

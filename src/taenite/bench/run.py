@@ -43,6 +43,10 @@ class Progress(Protocol):
     def advance(self, what: str) -> None: ...
 
 
+class NoWorker(RuntimeError):
+    """The process of an arm cannot be started; nothing can be compared without it."""
+
+
 class Team:
     """A process per arm for one generation; one that died is replaced when it is next needed.
 
@@ -174,7 +178,7 @@ class Driver:
         try:
             about = team.ask(arm.label, "describe")
         except (RowFailed, WorkerDied) as error:
-            raise RuntimeError(f"bench: the {arm.label} worker does not start: {error}") from error
+            raise NoWorker(f"bench: the {arm.label} worker does not start: {error}") from error
         asked = {"name": arm.label, "generation": generation, "threads": threads}
         self.survey.workers.append({**asked, "masks": {}, "libraries": [], **about})
 

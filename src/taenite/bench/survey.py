@@ -10,8 +10,9 @@ from typing import Any
 
 from . import arms, stats
 from . import rates as limits
-from .arms import Arm, Toggle
+from .arms import Arm
 from .case import Row
+from .toggles import Toggle
 
 STATUSES = ("ok", "wrong", "unsupported", "error")
 

@@ -22,9 +22,9 @@ import numpy as np
 from . import cases, machine, rates
 from .adapters import load, sources
 from .adapters.base import Adapter, Prepared, Unsupported
-from .arms import parse_toggle
 from .case import Fixture, Row, all_rows
 from .measure import Settled, Stopwatch, collector_off, empty_loop_ns, interruptions
+from .toggles import parse_toggle
 
 Reply = dict[str, Any]
 assert cases.__all__
@@ -232,10 +232,10 @@ def main() -> None:
     given = arguments()
     replies = private_stdout()
     machine.pin([int(cpu) for cpu in given.cpus.split(",")])
-    worker = Worker(load(given.backend, given.threads))
+    adapter = load(given.backend, given.threads)
     if given.toggle is not None:
         given.toggle.apply()
-    serve(worker, sys.stdin, replies)
+    serve(Worker(adapter), sys.stdin, replies)
 
 
 if __name__ == "__main__":
