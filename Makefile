@@ -10,7 +10,7 @@ PROFILE ?= quick
 PYTEST_ARGS ?=
 
 CPP := $(shell find native tests -name '*.cpp' -o -name '*.h')
-PACKAGE := CMakeLists.txt README.md pyproject.toml $(CPP) $(shell find cmake native src -name '*.cmake' -o -name '*.def' -o -name '*.py' -o -name '*.pyi')
+PACKAGE := CMakeLists.txt README.md pyproject.toml $(CPP) $(shell find cmake native src -name '*.cmake' -o -name '*.def' -o -name '*.py' -o -name '*.pyi' -o -name '*.j2' -o -name '*.json')
 
 .PHONY: all test bench lint format generated dev wheel clean
 all: $(VENV)/installed

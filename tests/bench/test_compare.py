@@ -31,7 +31,7 @@ def survey():
 
 
 def test_each_row_is_compared_with_its_fastest_peer(survey):
-    found = compare.comparisons(survey)
+    found = compare.Analysis(survey).comparisons
     assert [c.peer for c in found] == ["numpy", "numpy", "torch", "numpy", "numpy"]
     assert [c.ratio.value for c in found] == [0.5, 0.5, 2.0, 0.5, 2.0]
     assert [c.ratio.verdict for c in found] == ["faster", "faster", "slower", "faster", "slower"]
@@ -53,7 +53,7 @@ def test_without_our_own_the_first_backend_is_compared():
 
 
 def test_report_shows_every_row_and_why_some_have_no_time(survey):
-    text = report.markdown(survey, {"cpu": "made up", "system": "none"}, ["a warning"])
+    text = report.markdown(compare.Analysis(survey), {"cpu": "made up", "system": "none"}, ["a warning"])
     for row in ROWS:
         assert str(row) in text
     assert "NOT VALID" in text and "a warning" in text and "wrong: made up" in text

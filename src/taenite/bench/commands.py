@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from . import adapters, baseline, cases, conditions, machine, record, table, validity
+from . import adapters, baseline, cases, conditions, html, machine, record, table, validity
 from .case import PHASES, rows, suites
 from .cases import einsum
+from .compare import Analysis
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
 from .toggles import KINDS, parse_toggle
@@ -75,17 +76,31 @@ def run_command(
     if (bundle / "protocol.json").exists():
         raise typer.BadParameter(f"{bundle} holds a bundle already.", param_hint="--out")
     survey, warnings = measured(settings, notes, bundle)
-    table.show(wide_console(), survey, warnings)
-    typer.echo(f"bundle: {bundle}")
+    table.show(wide_console(), Analysis(survey), warnings)
+    say_bundle(bundle)
     if survey.count("wrong") or survey.count("error") or not survey.count("ok"):
         raise typer.Exit(FAILED)
 
 
 @app.command("report")
 def report_command(bundle: Annotated[Path, typer.Argument(help="Directory of a bundle.")]) -> None:
-    """Check a bundle's files, and show its table again."""
-    survey, _, warnings = loaded(bundle)
-    table.show(wide_console(), survey, warnings)
+    """Check a bundle's files, build report.md and report.html from them, and show the table."""
+    survey, about, warnings = loaded(bundle)
+    analysis = Analysis(survey)
+    record.write_reports(bundle, analysis, about, warnings)
+    table.show(wide_console(), analysis, warnings)
+    say_bundle(bundle)
+
+
+def say_bundle(bundle: Path) -> None:
+    """Where the results are, and what is missing for more."""
+    typer.echo(f"bundle: {bundle}")
+    if lacking := html.missing():
+        typer.echo(
+            f"no report.html: install {' and '.join(lacking)}, then run `taenite bench report {bundle}`"
+        )
+    else:
+        typer.echo(f"report: {bundle / 'report.html'}")
 
 
 @app.command("compare")

@@ -1,12 +1,16 @@
-"""Ratios of a survey: each of our backends against the best peer, row by row and as geometric means."""
+"""Ratios of a survey: each of our backends against the best peer, the twin against its original, toggled arms
+against plain ones; row by row and as geometric means."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import median
 
 from . import stats
-from .arms import backend_of, ours
+from .arms import backend_of, is_twin, ours
 from .case import SECOND_ORDER, Row
 from .survey import Result, Survey
 
@@ -15,7 +19,7 @@ SMALL, LARGE = "n <= 128", "n >= 256"
 
 @dataclass(frozen=True)
 class Comparison:
-    """One row of ours beside the fastest peer."""
+    """One row of ours beside the fastest peer, or of a variant beside the plain arm."""
 
     row: Row
     threads: int
@@ -24,28 +28,123 @@ class Comparison:
     ratio: stats.Ratio
 
 
+@dataclass(frozen=True)
+class NullArm:
+    """The A/A arm: a second process of the same program, whose differences are noise."""
+
+    label: str
+    rows: tuple[Comparison, ...]
+    mean: stats.Mean | None
+    """Over all rows and processes; None if there is one process."""
+
+    @cached_property
+    def differences(self) -> dict[tuple[str, int], float]:
+        """By row and thread count, how far the twin is from its original."""
+        return {(c.row.key, c.threads): math.expm1(abs(math.log(c.ratio.value))) for c in self.rows}
+
+    @property
+    def noise(self) -> float:
+        """The median difference."""
+        return median(self.differences.values())
+
+
+class Analysis:
+    """Everything that is computed from a survey for its report; each part once."""
+
+    def __init__(self, survey: Survey) -> None:
+        self.survey = survey
+
+    @cached_property
+    def null(self) -> NullArm | None:
+        return null_arm(self.survey)
+
+    def noise(self, *results: Result) -> float:
+        """Below which these results of one row are not told apart: the largest of all that speaks of noise.
+
+        That is what processes of one program differ by, in this row and in the median row, and what the twin
+        differs by from its original, in this row and in the median row.
+        """
+        found = [self.survey.noise, *(result.noise for result in results)]
+        if self.null is not None:
+            keys = [(result.row.key, result.threads) for result in results]
+            found += [self.null.noise, *(self.null.differences.get(key, 0.0) for key in keys)]
+        return max(found)
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """Every row that one of ours and at least one peer were timed on."""
+        subject = ours(self.survey.settings.backends)
+        found = []
+        for _, _, by_backend in self.survey.lines():
+            peer = best_peer(by_backend, subject)
+            for name in subject:
+                result = by_backend.get(name)
+                if peer is not None and result is not None and result.timed:
+                    found.append(compared(result, peer, self.noise(result, peer)))
+        return found
+
+    @cached_property
+    def toggles(self) -> list[Comparison]:
+        """Each toggled arm beside the plain arm of its backend."""
+        found = []
+        for _, _, arms in self.survey.lines():
+            for label in self.survey.settings.labels:
+                plain, toggled = arms.get(backend_of(label)), arms.get(label)
+                if (
+                    "@" in label
+                    and not is_twin(label)
+                    and plain
+                    and toggled
+                    and plain.timed
+                    and toggled.timed
+                ):
+                    found.append(compared(toggled, plain, self.noise(toggled, plain)))
+        return found
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        return groups(self.survey)
+
+
+def compared(result: Result, other: Result, noise: float) -> Comparison:
+    ratio = stats.ratio(result.readings, other.readings, noise)
+    return Comparison(result.row, result.threads, result.backend, other.backend, ratio)
+
+
+def null_arm(survey: Survey) -> NullArm | None:
+    """The twin beside its original in every row that both have a time for; None if there is none."""
+    label = next((name for name in survey.settings.labels if is_twin(name)), None)
+    if label is None:
+        return None
+    pairs = [
+        (arms[label], arms[backend_of(label)])
+        for _, _, arms in survey.lines()
+        if label in arms and backend_of(label) in arms
+    ]
+    timed = [(twin, plain) for twin, plain in pairs if twin.timed and plain.timed]
+    if not timed:
+        return None
+    rows = tuple(compared(twin, plain, survey.noise) for twin, plain in timed)
+    by_process = process_ratios(timed)
+    return NullArm(label, rows, stats.mean_ratio(by_process) if len(by_process) > 1 else None)
+
+
+def process_ratios(pairs: Sequence[tuple[Result, Result]]) -> list[list[float]]:
+    """The ratios of medians of all pairs, by the process that they were read in."""
+    found: dict[tuple[int, int], list[float]] = {}
+    for one, other in pairs:
+        for index, (above, below) in enumerate(zip(one.generations, other.generations, strict=True)):
+            found.setdefault((one.threads, index), []).append(median(above) / median(below))
+    return list(found.values())
+
+
 def best_peer(by_backend: dict[str, Result], subject: Sequence[str]) -> Result | None:
     peers = [
         result
         for name, result in by_backend.items()
         if name not in subject and backend_of(name) == name and result.timed
     ]
-    return min(peers, key=lambda result: result.summary.median) if peers else None
-
-
-def comparisons(survey: Survey) -> list[Comparison]:
-    """Every row that one of ours and at least one peer were timed on."""
-    subject = ours(survey.settings.backends)
-    found = []
-    for row, threads, by_backend in survey.lines():
-        peer = best_peer(by_backend, subject)
-        for name in subject:
-            result = by_backend.get(name)
-            if peer is not None and result is not None and result.timed:
-                noise = max(survey.noise, result.noise, peer.noise)
-                ratio = stats.ratio(result.readings, peer.readings, noise)
-                found.append(Comparison(row, threads, name, peer.backend, ratio))
-    return found
+    return min(peers, key=lambda result: result.median) if peers else None
 
 
 @dataclass(frozen=True)
@@ -79,9 +178,9 @@ def group_of(row: Row) -> str:
 
 def ratios(name: str, by_backend: dict[str, Result], subject: Sequence[str]) -> dict[str, float]:
     """The ratios of medians of one row: against each timed peer, and against the best of them."""
-    ours_ns = by_backend[name].summary.median
+    ours_ns = by_backend[name].median
     found = {
-        peer: ours_ns / result.summary.median
+        peer: ours_ns / result.median
         for peer, result in by_backend.items()
         if peer not in subject and backend_of(peer) == peer and result.timed
     }

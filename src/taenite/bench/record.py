@@ -12,8 +12,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from . import machine, report, stats
+from . import html, machine, report, stats
 from .case import Row, all_rows, destruction
+from .compare import Analysis
 from .rates import from_document
 from .run import choose
 from .survey import STATUSES, Block, Plan, Profile, Result, Settings, Survey
@@ -75,7 +76,14 @@ def write(directory: Path, survey: Survey, about: dict[str, Any], warnings: list
     write_json(directory / "run.json", run_document(survey, about, warnings))
     write_samples(directory / "samples.jsonl", survey)
     write_summary(directory / "summary.csv", survey)
-    (directory / "report.md").write_text(report.markdown(survey, about, warnings))
+    write_reports(directory, Analysis(survey), about, warnings)
+
+
+def write_reports(directory: Path, analysis: Analysis, about: dict[str, Any], warnings: list[str]) -> None:
+    """The reports, for people, and the checksums of everything; the HTML only where it can be made."""
+    (directory / "report.md").write_text(report.markdown(analysis, about, warnings))
+    if not html.missing():
+        (directory / "report.html").write_text(html.page(analysis, about, warnings), encoding="utf-8")
     write_checksums(directory)
 
 

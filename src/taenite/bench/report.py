@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arms import ours
+from .arms import is_twin, ours
 from .baseline import Change
-from .compare import BEST, Comparison, Mean, comparisons, groups
-from .stats import geometric_mean
+from .compare import BEST, Analysis, Comparison, Mean
+from .facts import libraries
+from .stats import Ratio, geometric_mean
 from .survey import Result, Survey
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
@@ -25,14 +26,23 @@ def duration(ns: float) -> str:
 def cell(result: Result | None) -> str:
     if result is None:
         return ""
-    return duration(result.summary.median) if result.timed else result.status
+    return duration(result.median) if result.timed else result.status
 
 
 def ratio_cell(one: Comparison | None) -> str:
     if one is None:
         return ""
-    low, high = one.ratio.interval.low, one.ratio.interval.high
-    return f"{one.ratio.value:.2f} [{low:.2f}, {high:.2f}]"
+    return ratio_text(one.ratio)
+
+
+def ratio_text(ratio: Ratio) -> str:
+    low, high = ratio.interval.low, ratio.interval.high
+    return f"{plain(ratio.value)} [{plain(low)}, {plain(high)}]"
+
+
+def plain(value: float) -> str:
+    """Two decimals, as far as they say something."""
+    return f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else ">1000"
 
 
 CHANGES_HEADER = ["row", "backend", "threads", "then", "now", "now / then", "verdict"]
@@ -47,7 +57,7 @@ def changes(found: Sequence[Change]) -> list[list[str]]:
             str(c.now.threads),
             cell(c.then),
             cell(c.now),
-            f"{c.ratio.value:.2f} [{c.ratio.interval.low:.2f}, {c.ratio.interval.high:.2f}]",
+            ratio_text(c.ratio),
             c.ratio.verdict,
         ]
         for c in found
@@ -67,9 +77,10 @@ def header(survey: Survey) -> list[str]:
     return ["row", "threads", *survey.settings.backends, *ratios, "verdict"]
 
 
-def body(survey: Survey) -> list[list[str]]:
+def body(analysis: Analysis) -> list[list[str]]:
     """The table's cells, a line per row and thread count."""
-    found = {(c.row.key, c.threads, c.backend): c for c in comparisons(survey)}
+    survey = analysis.survey
+    found = {(c.row.key, c.threads, c.backend): c for c in analysis.comparisons}
     subject = ours(survey.settings.backends)
     lines = []
     for row, threads, by_backend in survey.lines():
@@ -78,6 +89,49 @@ def body(survey: Survey) -> list[list[str]]:
         verdicts = "; ".join(f"{c.ratio.verdict} ({c.peer})" for c in compared if c)
         lines.append([str(row), str(threads), *times, *map(ratio_cell, compared), verdicts])
     return lines
+
+
+def null_sentence(analysis: Analysis) -> str:
+    """What two processes of one program differ by, over all rows and in the median row."""
+    null, survey = analysis.null, analysis.survey
+    noise = f"noise of the median row: {survey.noise:.1%} between processes"
+    if null is None:
+        return f"A/A across processes: not measured; {noise}."
+    apart = f"{noise}, {null.noise:.1%} between {null.label} and its original"
+    if null.mean is None:
+        return f"A/A across processes: too few processes; {apart}."
+    low, high = null.mean.interval.low, null.mean.interval.high
+    return f"A/A across processes: {null.mean.value:.3f} [{low:.3f}, {high:.3f}]; {apart}."
+
+
+VARIANTS_HEADER = ["row", "threads", "arm", "time", "plain arm", "arm / plain", "verdict"]
+
+
+def variants(analysis: Analysis, found: Sequence[Comparison]) -> list[list[str]]:
+    """The cells of arms beside the plain arm of their backend."""
+    results = analysis.survey.results
+    return [
+        [
+            str(c.row),
+            str(c.threads),
+            c.backend,
+            cell(results[c.row.key, c.backend, c.threads]),
+            cell(results[c.row.key, c.peer, c.threads]),
+            ratio_cell(c),
+            c.ratio.verdict,
+        ]
+        for c in found
+    ]
+
+
+def variant_means(found: Sequence[Comparison]) -> list[str]:
+    """How each toggle moved the rows as a whole."""
+    by_arm: dict[str, list[float]] = {}
+    for c in found:
+        by_arm.setdefault(f"{c.backend} / {c.peer}", []).append(c.ratio.value)
+    return [
+        f"{name}: geometric mean {geometric_mean(v):.3f} over {len(v)} rows" for name, v in by_arm.items()
+    ]
 
 
 def mean_cell(mean: Mean | None) -> str:
@@ -90,9 +144,9 @@ def means_header(survey: Survey) -> list[str]:
     return ["geometric mean (worst) against", "rows", BEST, *peers, "worst row"]
 
 
-def means(survey: Survey) -> list[list[str]]:
+def means(analysis: Analysis) -> list[list[str]]:
     """The cells of the geometric means, a line per group."""
-    _, _, best, *peers, _ = means_header(survey)
+    _, _, best, *peers, _ = means_header(analysis.survey)
     return [
         [
             group.name,
@@ -100,17 +154,19 @@ def means(survey: Survey) -> list[list[str]]:
             *[mean_cell(group.against.get(peer)) for peer in (best, *peers)],
             group.against[best].worst_row,
         ]
-        for group in groups(survey)
+        for group in analysis.groups
     ]
 
 
 def troubles(survey: Survey) -> list[str]:
     """What went wrong with rows; NumPy not differentiating is not worth a line each."""
-    return [
+    found = [
         f"{r.row} on {r.backend}: {r.status}: {r.note}"
         for r in survey.results.values()
-        if r.status in ("wrong", "error") or (r.status == "unsupported" and r.backend != "numpy")
+        if r.status in ("wrong", "error")
+        or (r.status == "unsupported" and r.backend != "numpy" and not is_twin(r.backend))
     ]
+    return list(dict.fromkeys(found))
 
 
 def bullets(lines: Sequence[str]) -> str:
@@ -123,31 +179,25 @@ def markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     return f"| {' | '.join(head)} |\n|{rule}|\n{rows}"
 
 
-def libraries(survey: Survey) -> list[str]:
-    """Which BLAS each backend loaded, once per backend."""
-    found: dict[str, None] = {}
-    for worker in survey.workers:
-        for library in worker["libraries"]:
-            text = (
-                f"{worker['name']}: {library.get('filepath')} {library.get('version')} "
-                f"({library.get('architecture', 'kernels unknown')}, {library.get('num_threads')} threads)"
-            )
-            found[text] = None
-    return list(found)
-
-
-def markdown(survey: Survey, about: dict[str, Any], warnings: list[str]) -> str:
+def markdown(analysis: Analysis, about: dict[str, Any], warnings: list[str]) -> str:
+    survey = analysis.survey
     settings = survey.settings
     valid = "valid" if not warnings else "NOT VALID: see the warnings"
+    toggled = markdown_table(VARIANTS_HEADER, variants(analysis, analysis.toggles))
     return "\n".join(
         [
             f"# Survey: {', '.join(settings.suites)}\n",
             f"This run is {valid}. Profile {settings.profile.name}, seed {settings.seed}, "
-            f"{survey.seconds:.0f} s on {about['cpu']}, {about['system']}. "
-            f"A/A noise between processes: {survey.noise:.1%}.\n",
+            f"{survey.seconds:.0f} s on {about['cpu']}, {about['system']}.\n",
+            f"{null_sentence(analysis)}\n",
             "Times are medians; a ratio below 1 means faster than the best peer, with its 95 % interval.\n",
-            markdown_table(header(survey), body(survey)),
-            "## Geometric means\n\n" + markdown_table(means_header(survey), means(survey)),
+            markdown_table(header(survey), body(analysis)),
+            "## Geometric means\n\n" + markdown_table(means_header(survey), means(analysis)),
+            *(
+                ["## Toggles\n\n" + toggled, bullets(variant_means(analysis.toggles))]
+                if analysis.toggles
+                else []
+            ),
             "## Warnings\n\n" + (bullets([*warnings, *survey.notes]) or "None.\n"),
             "## Rows without a time\n\n" + (bullets(troubles(survey)) or "None.\n"),
             "## Libraries\n\n" + (bullets(libraries(survey)) or "Unknown: threadpoolctl is not installed.\n"),

@@ -290,8 +290,8 @@ class Driver:
         """Mark the times that nobody can have reached."""
         for result in self.survey.results.values():
             found = self.survey.floor(result)
-            if result.timed and found is not None and result.summary.median < found.ns / FLOOR_SLACK:
-                took, least = result.summary.median, found.ns
+            if result.timed and found is not None and result.median < found.ns / FLOOR_SLACK:
+                took, least = result.median, found.ns
                 result.suspect = f"{took:.0f} ns is below the {least:.0f} ns that its {found.bound} need"
 
 
@@ -318,7 +318,7 @@ def width_of(arms: dict[str, Result], backends: Sequence[str]) -> float:
     """Half the interval of the ratio to the best peer, relative to it; the widest of the arms under test."""
     subject = ours(backends)
     timed = {name: arms[name].readings for name in backends if arms[name].timed}
-    peers = {name: np.median(readings) for name, readings in timed.items() if name not in subject}
+    peers = {name: stats.Readings(r).median for name, r in timed.items() if name not in subject}
     found = [0.0]
     for name in subject:
         if name not in timed:

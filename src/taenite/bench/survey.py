@@ -63,6 +63,8 @@ class Settings:
     toggles: tuple[Toggle, ...] = ()
     budget_s: float | None = None
     """When the time is over, no further generation is begun; those that every row needs are run anyway."""
+    thresholds: tuple[tuple[str, float], ...] = ()
+    """For those who use this run as a baseline: patterns of rows, and by how much they may become slower."""
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -131,25 +133,31 @@ class Result:
         return self.status == "ok" and bool(self.blocks)
 
     @property
-    def readings(self) -> list[list[float]]:
-        return [block.per_call_ns for block in self.blocks]
+    def readings(self) -> list[list[list[float]]]:
+        """Times of one call: by process, by visit, by reading."""
+        found: dict[int, list[list[float]]] = {}
+        for block in self.blocks:
+            found.setdefault(block.generation, []).append(block.per_call_ns)
+        return list(found.values())
+
+    @property
+    def median(self) -> float:
+        """Of all readings."""
+        return median(ns for block in self.blocks for ns in block.per_call_ns)
 
     @cached_property
     def summary(self) -> stats.Summary:
         return stats.summarize(self.readings)
 
     @property
-    def generations(self) -> dict[int, list[float]]:
-        """The readings by the process that they came from."""
-        found: dict[int, list[float]] = {}
-        for block in self.blocks:
-            found.setdefault(block.generation, []).extend(block.per_call_ns)
-        return found
+    def generations(self) -> list[list[float]]:
+        """The readings of each process."""
+        return [[ns for visit in process for ns in visit] for process in self.readings]
 
     @cached_property
     def noise(self) -> float:
-        """The A/A arm of this row: see `stats.null_noise`."""
-        return stats.null_noise(list(self.generations.values()))
+        """What the processes of this row differ by: see `stats.null_noise`."""
+        return stats.null_noise(self.generations)
 
     @property
     def suite_effect(self) -> float | None:
@@ -157,7 +165,7 @@ class Result:
         if not self.timed or not self.clean:
             return None
         alone = median(ns for block in self.clean for ns in block.per_call_ns)
-        return self.summary.median / alone
+        return self.median / alone
 
     @property
     def faults_per_call(self) -> float:
@@ -224,7 +232,7 @@ class Survey:
 
     @cached_property
     def noise(self) -> float:
-        """What two identical programs would differ by in this run: the median over rows of the A/A arm."""
+        """What two processes of one program differ by in this run: the median over rows."""
         found = [result.noise for result in self.results.values() if result.timed]
         return median(found) if found else 0.0
 

@@ -13,17 +13,23 @@ from rich.table import Table
 
 from . import report
 from .baseline import Change
+from .compare import Analysis
 from .survey import Survey
 
 STYLES = {"faster": "green", "slower": "red", "same": "", "inconclusive": "dim"}
 PLAIN_EVERY_S = 10.0
 
 
-def show(console: Console, survey: Survey, warnings: list[str]) -> None:
-    console.print(table_of(report.header(survey), report.body(survey)))
-    if means := report.means(survey):
+def show(console: Console, analysis: Analysis, warnings: list[str]) -> None:
+    survey = analysis.survey
+    console.print(table_of(report.header(survey), report.body(analysis)))
+    if means := report.means(analysis):
         console.print(table_of(report.means_header(survey), means))
-    console.print(f"A/A noise between processes: {survey.noise:.1%}", highlight=False)
+    if toggles := analysis.toggles:
+        console.print(table_of(report.VARIANTS_HEADER, report.variants(analysis, toggles)))
+        for text in report.variant_means(toggles):
+            console.print(text, highlight=False)
+    console.print(report.null_sentence(analysis), highlight=False, soft_wrap=True)
     show_troubles(console, survey, warnings)
 
 
