@@ -3,10 +3,11 @@
 import numpy as np
 
 from taenite.bench import record
-from taenite.bench.arms import is_twin, parse_toggle
+from taenite.bench.arms import is_twin
 from taenite.bench.case import rows
 from taenite.bench.rates import Rates
 from taenite.bench.survey import PROFILES, Block, Plan, Settings, Survey
+from taenite.bench.toggles import parse_toggle
 
 ABOUT = {
     "cpu": "made up",
