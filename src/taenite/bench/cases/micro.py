@@ -45,6 +45,25 @@ def multiply(xp: Any, a: Any, b: Any) -> Any:
     return a * b
 
 
+def product_sum_reference(a: Array, b: Array) -> Reference:
+    scale = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return Reference(float(np.vdot(a, b)), (b, a), 1.0, scale)
+
+
+@case(
+    "grad_multiply",
+    suites=SUITE,
+    phases={"backward": (Size("2048x2048", (2048,)),)},
+    fixture=two_squares,
+    oracle=loss_oracle(product_sum_reference),
+    work=Cost(lambda n: 2 * n**2, lambda n: 2 * n**2),
+    wrt=(0, 1),
+)
+def grad_multiply(xp: Any, a: Any, b: Any) -> Any:
+    """sum(A * B), forward and backward: each gradient is the other operand."""
+    return (a * b).sum()
+
+
 def within_ulps(function: Callable[..., Array]) -> Callable[[Fixture], Check]:
     return elementwise_oracle(function, FUNCTION_ULPS)
 
