@@ -25,6 +25,7 @@ struct State {
   std::atomic<int> shape_logs{0};
   Tally copies, fills, materialisations, allocations, workspace_queries;
   Tally calls[kRoutineSlots];
+  Tally workspaces[kRoutineSlots];
 };
 extern State state;
 
@@ -44,6 +45,7 @@ inline void copy(size_t bytes) { record(state.copies, bytes); }
 inline void fill(size_t bytes) { record(state.fills, bytes); }
 inline void materialise(size_t bytes) { record(state.materialisations, bytes); }
 inline void workspace_query() { record(state.workspace_queries, 0); }
+inline void workspace(int routine, size_t bytes) { record(state.workspaces[routine], bytes); }
 inline void alloc(size_t bytes) { record(state.allocations, bytes); }
 
 // The dimensions of one call, kept while an observer asked for shapes.

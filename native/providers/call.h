@@ -154,6 +154,13 @@ int64_t call_info(Routine routine, Dims dims, A... args) {
   return info;
 }
 
+// A call that is given `lwork` elements to work in.
+template <class T, class... A>
+int64_t call_working(Routine routine, int64_t lwork, Dims dims, A... args) {
+  observe::workspace(index(routine), static_cast<size_t>(lwork) * sizeof(T));
+  return call_info<T>(routine, dims, args...);
+}
+
 // A workspace query is not a call that an observer counts.
 template <class T, class... A>
 int64_t query_info(Routine routine, A... args) {

@@ -122,8 +122,8 @@ class OrthogonalFactor {
  public:
   OrthogonalFactor(int64_t m, int64_t n) : m_(m), n_(n), space_(sizes(m, n)) {}
   int64_t operator()(T* A, int64_t lda, T* tau) const {
-    return providers::call_info<T>(routine, {m_, n_}, m_, n_, A, lda, tau, space_.work(),
-                                   space_.sizes().work);
+    return providers::call_working<T>(routine, space_.sizes().work, {m_, n_}, m_, n_, A, lda, tau,
+                                      space_.work(), space_.sizes().work);
   }
 
  private:
@@ -148,8 +148,8 @@ class OrthogonalForm {
  public:
   OrthogonalForm(int64_t m, int64_t n, int64_t k) : m_(m), n_(n), k_(k), space_(sizes(m, n, k)) {}
   int64_t operator()(T* A, int64_t lda, const T* tau) const {
-    return providers::call_info<T>(routine, {m_, n_, k_}, m_, n_, k_, A, lda, tau, space_.work(),
-                                   space_.sizes().work);
+    return providers::call_working<T>(routine, space_.sizes().work, {m_, n_, k_}, m_, n_, k_, A, lda, tau,
+                                      space_.work(), space_.sizes().work);
   }
 
  private:
@@ -175,8 +175,8 @@ class OrthogonalApply {
   OrthogonalApply(char side, char trans, int64_t m, int64_t n, int64_t k)
       : side_(side), trans_(trans), m_(m), n_(n), k_(k), space_(sizes(side, trans, m, n, k)) {}
   int64_t operator()(const T* A, int64_t lda, const T* tau, T* C, int64_t ldc) const {
-    return providers::call_info<T>(routine, {m_, n_, k_}, side_, trans_, m_, n_, k_, A, lda, tau, C, ldc,
-                                   space_.work(), space_.sizes().work);
+    return providers::call_working<T>(routine, space_.sizes().work, {m_, n_, k_}, side_, trans_, m_, n_, k_,
+                                      A, lda, tau, C, ldc, space_.work(), space_.sizes().work);
   }
 
  private:
@@ -316,15 +316,16 @@ class Eig {
   }
 
   int64_t call(T* A, int64_t lda, T* w, T* V, int64_t ldv) const {
-    return providers::call_info<T>(Routine::geev, {n_}, 'N', jobz_, n_, A, lda, w, static_cast<T*>(nullptr),
-                                   int64_t{1}, V, ldv, space_.work(), space_.sizes().work, space_.rwork());
+    return providers::call_working<T>(Routine::geev, space_.sizes().work, {n_}, 'N', jobz_, n_, A, lda, w,
+                                      static_cast<T*>(nullptr), int64_t{1}, V, ldv, space_.work(),
+                                      space_.sizes().work, space_.rwork());
   }
 
   int64_t call_and_join(T* A, int64_t lda, Complex* w, Complex* V, int64_t ldv) const {
     T *wr = space_.rwork(), *wi = wr + n_, *packed = wi + n_;
-    int64_t info = providers::call_info<T>(Routine::geev, {n_}, 'N', jobz_, n_, A, lda, wr, wi,
-                                           static_cast<T*>(nullptr), int64_t{1}, packed,
-                                           std::max<int64_t>(1, n_), space_.work(), space_.sizes().work);
+    int64_t info = providers::call_working<T>(Routine::geev, space_.sizes().work, {n_}, 'N', jobz_, n_, A,
+                                              lda, wr, wi, static_cast<T*>(nullptr), int64_t{1}, packed,
+                                              std::max<int64_t>(1, n_), space_.work(), space_.sizes().work);
     for (int64_t j = 0; j < n_; ++j) w[j] = Complex(wr[j], wi[j]);
     if (jobz_ == 'V') join_vectors(wi, packed, V, ldv);
     return info;

@@ -96,7 +96,7 @@ int64_t getrs(char trans, int64_t n, int64_t nrhs, const T* LU, int64_t lda, con
 
 template <class T>
 int64_t getri(int64_t n, T* LU, int64_t lda, const int32_t* ipiv, T* work, int64_t lwork) {
-  return call_info<T>(Routine::getri, {n}, n, LU, lda, ConstInts{ipiv, n}, work, lwork);
+  return call_working<T>(Routine::getri, lwork, {n}, n, LU, lda, ConstInts{ipiv, n}, work, lwork);
 }
 
 // rcond of a factored matrix whose norm ('1' or 'I') was anorm. Real: work 4n and iwork n; complex: work 2n
@@ -171,37 +171,39 @@ int64_t trcon(char norm, char uplo, char diag, int64_t n, const T* A, int64_t ld
 
 template <class T>
 int64_t geqrf(int64_t m, int64_t n, T* A, int64_t lda, T* tau, T* work, int64_t lwork) {
-  return call_info<T>(Routine::geqrf, {m, n}, m, n, A, lda, tau, work, lwork);
+  return call_working<T>(Routine::geqrf, lwork, {m, n}, m, n, A, lda, tau, work, lwork);
 }
 
 template <class T>
 int64_t gelqf(int64_t m, int64_t n, T* A, int64_t lda, T* tau, T* work, int64_t lwork) {
-  return call_info<T>(Routine::gelqf, {m, n}, m, n, A, lda, tau, work, lwork);
+  return call_working<T>(Routine::gelqf, lwork, {m, n}, m, n, A, lda, tau, work, lwork);
 }
 
 // The first n columns (m x n) of the product of k reflectors from geqrf.
 template <class T>
 int64_t orgqr(int64_t m, int64_t n, int64_t k, T* A, int64_t lda, const T* tau, T* work, int64_t lwork) {
-  return call_info<T>(Routine::orgqr, {m, n, k}, m, n, k, A, lda, tau, work, lwork);
+  return call_working<T>(Routine::orgqr, lwork, {m, n, k}, m, n, k, A, lda, tau, work, lwork);
 }
 
 // The first m rows (m x n) of the product of k reflectors from gelqf.
 template <class T>
 int64_t orglq(int64_t m, int64_t n, int64_t k, T* A, int64_t lda, const T* tau, T* work, int64_t lwork) {
-  return call_info<T>(Routine::orglq, {m, n, k}, m, n, k, A, lda, tau, work, lwork);
+  return call_working<T>(Routine::orglq, lwork, {m, n, k}, m, n, k, A, lda, tau, work, lwork);
 }
 
 // C (m x n) = op(Q) C (side 'L') or C op(Q) (side 'R'); trans 'N' or kAdjoint<T>.
 template <class T>
 int64_t ormqr(char side, char trans, int64_t m, int64_t n, int64_t k, const T* A, int64_t lda, const T* tau,
               T* C, int64_t ldc, T* work, int64_t lwork) {
-  return call_info<T>(Routine::ormqr, {m, n, k}, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork);
+  return call_working<T>(Routine::ormqr, lwork, {m, n, k}, side, trans, m, n, k, A, lda, tau, C, ldc, work,
+                         lwork);
 }
 
 template <class T>
 int64_t ormlq(char side, char trans, int64_t m, int64_t n, int64_t k, const T* A, int64_t lda, const T* tau,
               T* C, int64_t ldc, T* work, int64_t lwork) {
-  return call_info<T>(Routine::ormlq, {m, n, k}, side, trans, m, n, k, A, lda, tau, C, ldc, work, lwork);
+  return call_working<T>(Routine::ormlq, lwork, {m, n, k}, side, trans, m, n, k, A, lda, tau, C, ldc, work,
+                         lwork);
 }
 
 // ---- Spectra: prefer the drivers of lapack.h, which hold the workspaces
@@ -212,11 +214,11 @@ template <class T>
 int64_t gesdd(char jobz, int64_t m, int64_t n, T* A, int64_t lda, Real<T>* s, T* U, int64_t ldu, T* Vh,
               int64_t ldvh, T* work, int64_t lwork, Real<T>* rwork, void* iwork) {
   if constexpr (is_complex_v<T>)
-    return call_info<T>(Routine::gesdd, {m, n}, jobz, m, n, A, lda, s, U, ldu, Vh, ldvh, work, lwork, rwork,
-                        IntWork{iwork});
+    return call_working<T>(Routine::gesdd, lwork, {m, n}, jobz, m, n, A, lda, s, U, ldu, Vh, ldvh, work,
+                           lwork, rwork, IntWork{iwork});
   else
-    return call_info<T>(Routine::gesdd, {m, n}, jobz, m, n, A, lda, s, U, ldu, Vh, ldvh, work, lwork,
-                        IntWork{iwork});
+    return call_working<T>(Routine::gesdd, lwork, {m, n}, jobz, m, n, A, lda, s, U, ldu, Vh, ldvh, work,
+                           lwork, IntWork{iwork});
 }
 
 // jobz 'N' values only, 'V' vectors in place of A; w ascending.
@@ -224,10 +226,11 @@ template <class T>
 int64_t syevd(char jobz, char uplo, int64_t n, T* A, int64_t lda, Real<T>* w, T* work, int64_t lwork,
               Real<T>* rwork, int64_t lrwork, void* iwork, int64_t liwork) {
   if constexpr (is_complex_v<T>)
-    return call_info<T>(Routine::syevd, {n}, jobz, uplo, n, A, lda, w, work, lwork, rwork, lrwork,
-                        IntWork{iwork}, liwork);
+    return call_working<T>(Routine::syevd, lwork, {n}, jobz, uplo, n, A, lda, w, work, lwork, rwork, lrwork,
+                           IntWork{iwork}, liwork);
   else
-    return call_info<T>(Routine::syevd, {n}, jobz, uplo, n, A, lda, w, work, lwork, IntWork{iwork}, liwork);
+    return call_working<T>(Routine::syevd, lwork, {n}, jobz, uplo, n, A, lda, w, work, lwork, IntWork{iwork},
+                           liwork);
 }
 
 }  // namespace tn::providers

@@ -113,13 +113,18 @@ nb::tuple as_tuple(const observe::Tally& tally) {
   return nb::make_tuple(tally.count.load(), tally.amount.load());
 }
 
-// The counters now: (copies, fills, materialisations, allocations, queries, (calls of routine 0, ...)).
+// The counters now: (copies, fills, materialisations, allocations, queries, (calls of routine 0, ...),
+// (workspaces of routine 0, ...)).
 nb::tuple snapshot() {
   const observe::State& s = observe::state;
-  nb::list calls;
-  for (int r = 0; r < kRoutines; ++r) calls.append(as_tuple(s.calls[r]));
+  nb::list calls, workspaces;
+  for (int r = 0; r < kRoutines; ++r) {
+    calls.append(as_tuple(s.calls[r]));
+    workspaces.append(as_tuple(s.workspaces[r]));
+  }
   return nb::make_tuple(as_tuple(s.copies), as_tuple(s.fills), as_tuple(s.materialisations),
-                        as_tuple(s.allocations), as_tuple(s.workspace_queries), nb::tuple(calls));
+                        as_tuple(s.allocations), as_tuple(s.workspace_queries), nb::tuple(calls),
+                        nb::tuple(workspaces));
 }
 
 nb::list shapes_since(size_t first) {
@@ -136,9 +141,10 @@ nb::list shapes_since(size_t first) {
 void bind_observe(nb::module_& m) {
   m.def("observe_open", &observe::open, nb::arg("shapes"));
   m.def("observe_close", &observe::close, nb::arg("shapes"));
-  m.def("observe_snapshot", &snapshot,
-        nb::sig("def observe_snapshot() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], "
-                "tuple[int, int], tuple[int, int], tuple[tuple[int, int], ...]]"));
+  m.def(
+      "observe_snapshot", &snapshot,
+      nb::sig("def observe_snapshot() -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], "
+              "tuple[int, int], tuple[int, int], tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]"));
   m.def(
       "observe_instructions",
       [] {

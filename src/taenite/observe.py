@@ -60,6 +60,7 @@ class _Snapshot(NamedTuple):
     allocations: tuple[int, int]
     workspace_queries: tuple[int, int]
     calls: tuple[tuple[int, int], ...]
+    workspaces: tuple[tuple[int, int], ...]
     instructions: dict[tuple[str, str], tuple[int, int]]
 
 
@@ -108,13 +109,18 @@ class observe:
         rows = _core.observe_shapes_since(self._first_shape)
         return [Call(routine, _DTYPES[letter], dims) for routine, letter, dims in rows]
 
-    def _calls(self) -> dict[str, tuple[int, int]]:
+    def _by_routine(self, kind: str) -> dict[str, tuple[int, int]]:
         start, end = self._span()
         return {
             routine: (after[0] - before[0], after[1] - before[1])
-            for routine, before, after in zip(_ROUTINES, start.calls, end.calls, strict=True)
+            for routine, before, after in zip(
+                _ROUTINES, getattr(start, kind), getattr(end, kind), strict=True
+            )
             if after[0] != before[0]
         }
+
+    def _calls(self) -> dict[str, tuple[int, int]]:
+        return self._by_routine("calls")
 
     def _volume(self, kind: str) -> Volume:
         start, end = self._span()
@@ -177,6 +183,17 @@ class observe:
     def allocations(self) -> Volume:
         """Blocks taken from the pool."""
         return self._volume("allocations")
+
+    @property
+    def workspaces(self) -> dict[str, Volume]:
+        """Memory that LAPACK was given to work in, by routine: calls, and the bytes of all of them.
+
+        >>> with tn.observe() as calls:
+        ...     _ = tn.linalg.qr(tn.eye(64))
+        >>> sorted(calls.workspaces)
+        ['geqrf', 'orgqr']
+        """
+        return {routine: Volume(*volume) for routine, volume in self._by_routine("workspaces").items()}
 
     @property
     def workspace_queries(self) -> int:

@@ -48,7 +48,9 @@ def categories_of() -> list[str]:
 
 def observed() -> Calls:
     volumes = dict.fromkeys(calls.VOLUMES, (0, 0)) | {"allocations": (1, 8_388_608)}
-    seen = Observed({"gemm": 0.02}, [Called("gemm", "float64", (1024, 1024, 1024), 1)], 0, volumes)
+    seen = Observed(
+        {"gemm": 0.02}, [Called("gemm", "float64", (1024, 1024, 1024), 1)], {"geqrf": (2, 640)}, 0, volumes
+    )
     return Calls(0.025, [25e6], seen, simd={"processor": ["AVX2", "AVX512F"], "taenite": "avx512"})
 
 
@@ -214,6 +216,7 @@ def test_both_instruments_are_in_one_table(tmp_path):
         "time, ms 25 -",
         "time / inside the provider 1.250 -",
         "gemm float64 1024x1024x1024 1 calls -",
+        "workspace of geqrf 2, 640 B -",
         "allocations 1, 8,388,608 B -",
         "instructions 1,000 -",
         "GEMM kernel 900 -",

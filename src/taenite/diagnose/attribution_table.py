@@ -56,6 +56,7 @@ def calls(arms: list[Found]) -> list[Line]:
         seen("inside the provider, ms", lambda o: f"{sum(o.seconds.values()) * 1e3:.4g}"),
         line("time / inside the provider", lambda c: f"{c.over_floor:.3f}" if c.over_floor else NONE),
         *(seen(text, counter(text)) for text in called(arms)),
+        *(seen(f"workspace of {routine}", workspace(routine)) for routine in working(arms)),
         *(seen(kind, volume(kind)) for kind in VOLUMES),
         seen("workspace queries", lambda o: str(o.workspace_queries)),
     ]
@@ -63,8 +64,16 @@ def calls(arms: list[Found]) -> list[Line]:
 
 def called(arms: list[Found]) -> list[str]:
     """Every kind of call of any arm, once."""
-    observed = [one.calls.observed for one in arms if one.calls and one.calls.observed]
-    return list(dict.fromkeys(str(call) for one in observed for call in one.calls))
+    return list(dict.fromkeys(str(call) for one in observations(arms) for call in one.calls))
+
+
+def working(arms: list[Found]) -> list[str]:
+    """Every routine that was given a workspace."""
+    return list(dict.fromkeys(routine for one in observations(arms) for routine in one.workspaces))
+
+
+def observations(arms: list[Found]) -> list[Observed]:
+    return [one.calls.observed for one in arms if one.calls and one.calls.observed]
 
 
 def counter(text: str) -> Callable[[Observed], str]:
@@ -72,11 +81,15 @@ def counter(text: str) -> Callable[[Observed], str]:
 
 
 def volume(kind: str) -> Callable[[Observed], str]:
-    def text(observed: Observed) -> str:
-        count, size = observed.volumes[kind]
-        return f"{count}, {size:,} B" if count else "0"
+    return lambda o: bytes_of(*o.volumes[kind])
 
-    return text
+
+def workspace(routine: str) -> Callable[[Observed], str]:
+    return lambda o: bytes_of(*o.workspaces.get(routine, (0, 0)))
+
+
+def bytes_of(count: int, size: int) -> str:
+    return f"{count}, {size:,} B" if count else "0"
 
 
 def counts(arms: list[Found]) -> list[Line]:

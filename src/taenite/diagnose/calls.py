@@ -28,10 +28,11 @@ class Called:
 
 @dataclass
 class Observed:
-    """What one operation did, as `tn.observe` counts it; volumes are (count, bytes)."""
+    """What one operation did, as `tn.observe` counts it; volumes and workspaces are (count, bytes)."""
 
     seconds: dict[str, float]
     calls: list[Called]
+    workspaces: dict[str, tuple[int, int]]
     workspace_queries: int
     volumes: dict[str, tuple[int, int]]
 
@@ -78,6 +79,7 @@ def _observed(given: dict[str, Any]) -> Observed:
         calls=[
             Called(routine, dtype, tuple(dims), count) for (routine, dtype, dims), count in given["calls"]
         ],
+        workspaces={routine: (of[0], of[1]) for routine, of in given["workspaces"].items()},
         workspace_queries=given["workspace_queries"],
         volumes={kind: (given[kind][0], given[kind][1]) for kind in VOLUMES},
     )

@@ -89,6 +89,7 @@ def observed_once(watch: Stopwatch) -> Answer:
     return {
         "seconds": {routine: calls.seconds[routine] for routine in sorted(calls.counts)},
         "calls": sorted(Counter(calls.shapes).items()),
+        "workspaces": {routine: [of.count, of.bytes] for routine, of in sorted(calls.workspaces.items())},
         "workspace_queries": calls.workspace_queries,
         **{kind: list(vars(getattr(calls, kind)).values()) for kind in VOLUMES},
     }
