@@ -129,7 +129,7 @@ def as_json(found: Attribution) -> dict[str, Any]:
 def arm_as_json(found: Found) -> dict[str, Any]:
     given: dict[str, Any] = {"label": found.arm.label, "backend": found.arm.backend, "gemm": found.arm.gemm}
     if found.calls is not None:
-        derived = {"provider_s": found.calls.floor_s, "time_over_provider": found.calls.over_floor}
+        derived = {"inside_calls_s": found.calls.floor_s, "time_over_calls": found.calls.over_floor}
         given["calls"] = asdict(found.calls) | derived
     if found.instructions is not None:
         derived = {

@@ -53,8 +53,8 @@ def calls(arms: list[Found]) -> list[Line]:
 
     return [
         line("time, ms", lambda c: f"{c.time_s * 1e3:.4g}"),
-        seen("inside the provider, ms", lambda o: f"{sum(o.seconds.values()) * 1e3:.4g}"),
-        line("time / inside the provider", lambda c: f"{c.over_floor:.3f}" if c.over_floor else NONE),
+        seen("inside calls, ms", lambda o: f"{sum(o.seconds.values()) * 1e3:.4g}"),
+        line("time / inside calls", lambda c: f"{c.over_floor:.3f}" if c.over_floor else NONE),
         *(seen(text, counter(text)) for text in called(arms)),
         *(seen(f"workspace of {routine}", workspace(routine)) for routine in working(arms)),
         *(seen(kind, volume(kind)) for kind in VOLUMES),

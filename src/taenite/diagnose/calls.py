@@ -1,4 +1,4 @@
-"""Calls per operation: the row's time over the time inside the provider, and what `tn.observe` counts.
+"""Calls per operation: the row's time over that inside BLAS and LAPACK calls, and what `tn.observe` counts.
 
 The row is timed with no observer open; single operations are observed after that, each alone.
 """
@@ -50,7 +50,7 @@ class Calls:
 
     @property
     def floor_s(self) -> float:
-        """Time inside the provider: the row cannot be faster with this provider."""
+        """Time inside calls of BLAS and LAPACK, products of our own kernel among them."""
         return sum(self.observed.seconds.values()) if self.observed else 0.0
 
     @property

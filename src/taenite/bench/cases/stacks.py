@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import fixtures, work
-from ..case import Check, Fixture, Size, case
+from ..case import Check, Fixture, Size, case, select
 from ..verify import bound, close, loss_oracle, value_oracle
 from ..work import Cost
 from . import losses
@@ -54,6 +54,7 @@ def product_oracle(fixture: Fixture) -> Check:
     oracle=product_oracle,
     work=work.batched(work.MATMUL),
     dtypes=("float64", "float32", "complex128"),
+    also=(select("micro", primal=(Size("32x128x128", (32, 128)),)),),
 )
 def batched_matmul(xp: Any, a: Any, b: Any) -> Any:
     """A B for every pair of two stacks of square matrices."""
