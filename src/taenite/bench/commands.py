@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,19 +12,22 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from . import adapters, baseline, cases, conditions, html, machine, record, table, validity
+from . import adapters, baseline, cases, conditions, html, machine, record, table, thresholds, validity
+from .arms import ours
 from .case import PHASES, rows, suites
 from .cases import einsum
 from .compare import Analysis
 from .run import choose, domain, run
 from .survey import PROFILES, Settings, Survey
+from .thresholds import Threshold, parse_threshold
 from .toggles import KINDS, parse_toggle
 
 app = typer.Typer(no_args_is_help=True, help="Measure taenite beside NumPy, JAX and PyTorch.")
 assert cases.__all__
 
-FAILED = 1
-SLOWER = 3
+SLOWER, USAGE, INCOMPARABLE, WRONG, NOTHING, ERROR = 1, 2, 3, 4, 5, 6
+"""Exit codes: a row of ours is slower than it may be; the command line was wrong; the bundles cannot be
+compared; a value is wrong; nothing was measured; a row crashed, hung or raised."""
 
 
 @app.command("list")
@@ -57,6 +61,10 @@ def run_command(
     budget: Annotated[
         float | None, typer.Option(help="Minutes after which no row is measured once more than it has to be.")
     ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(help="PATTERN=PERCENT: how much slower than this run `check` lets such rows be."),
+    ] = None,
     adapter: Annotated[
         list[Path] | None, typer.Option(help="File of a backend that is not part of taenite.")
     ] = None,
@@ -71,15 +79,24 @@ def run_command(
     """
     include(adapter or [], instances)
     names, notes = chosen_backends(backends)
-    settings = checked(suite, names, threads, profile, only, seed, toggle or [], budget)
+    settings = checked(suite, names, threads, profile, only, seed, toggle or [], budget, threshold or [])
     bundle = out or Path("results") / time.strftime(f"{'-'.join(suite)}-%Y%m%d-%H%M%S")
     if (bundle / "protocol.json").exists():
         raise typer.BadParameter(f"{bundle} holds a bundle already.", param_hint="--out")
     survey, warnings = measured(settings, notes, bundle)
     table.show(wide_console(), Analysis(survey), warnings)
     say_bundle(bundle)
-    if survey.count("wrong") or survey.count("error") or not survey.count("ok"):
-        raise typer.Exit(FAILED)
+    if code := outcome(survey):
+        raise typer.Exit(code)
+
+
+def outcome(survey: Survey) -> int:
+    """The exit code of a run: the worst that happened."""
+    if survey.count("wrong"):
+        return WRONG
+    if survey.count("error"):
+        return ERROR
+    return 0 if any(result.timed for result in survey.results.values()) else NOTHING
 
 
 @app.command("report")
@@ -108,8 +125,13 @@ def compare_command(
     now: Annotated[Path, typer.Argument(help="Directory of a bundle.")],
     then: Annotated[Path, typer.Argument(help="Directory of the bundle that it is compared with.")],
 ) -> None:
-    """Compare two runs of one machine, row by row, and the peers too: they tell what the machine did."""
-    _, _, found = compared(now, then)
+    """Compare two runs of one machine, row by row, and the peers too: they tell what the machine did.
+
+    Exits with 3 if the runs cannot be compared.
+    """
+    survey, old = comparable(now, then)
+    tell([text for _, text in baseline.library_changes(survey, old)])
+    found = changed(survey, old)
     table.show_changes(wide_console(), found)
 
 
@@ -117,33 +139,86 @@ def compare_command(
 def check_command(
     bundle: Annotated[Path, typer.Argument(help="Directory of a bundle.")],
     against: Annotated[Path, typer.Option(help="Directory of the baseline's bundle.")],
+    allow_library_change: Annotated[
+        bool, typer.Option(help="Compare although a backend of ours ran other libraries then.")
+    ] = False,
+    allow_missing: Annotated[
+        bool, typer.Option(help="Compare although rows of the baseline have no time now.")
+    ] = False,
 ) -> None:
-    """Exit with 3 if a row of ours became slower than the noise, with 1 if one is wrong or in error now."""
-    survey, old, found = compared(bundle, against)
-    if gone := baseline.lost(survey, old):
-        for result in gone:
-            typer.echo(f"{result.row} on {result.backend}: {result.status}: {result.note}", err=True)
-        raise typer.Exit(FAILED)
+    """Exit with 1 if a row of ours became slower than the baseline's thresholds and the noise allow.
+
+    Other exit codes: 2 usage, 3 not comparable, 4 a wrong value, 5 nothing measured, 6 a row in error.
+    """
+    survey, _, _ = loaded(bundle)
+    for status, code in (("wrong", WRONG), ("error", ERROR)):
+        if failed := baseline.mine(survey, status):
+            tell([f"{result.row} on {result.backend}: {status}: {result.note}" for result in failed])
+            raise typer.Exit(code)
+    if not any(result.timed for result in survey.results.values()):
+        tell([f"{bundle} has no row with a time: look at its warnings with `taenite bench report {bundle}`"])
+        raise typer.Exit(NOTHING)
+    survey, old = comparable(bundle, against)
+    require_same(survey, old, allow_library_change, allow_missing)
+    found = changed(survey, old, thresholds.from_document(record.load_protocol(against)["thresholds"]))
     if slower := baseline.regressions(survey, found):
         table.show_changes(wide_console(), slower)
         raise typer.Exit(SLOWER)
     typer.echo(f"{len(found)} rows compared, none of ours is slower")
 
 
+def require_same(now: Survey, then: Survey, allow_library_change: bool, allow_missing: bool) -> None:
+    """Exit unless our backends ran the same libraries, and everything that the baseline has a time for."""
+    subject = ours(now.settings.backends)
+    other = [text for arm, text in baseline.library_changes(now, then) if arm in subject]
+    if other and not allow_library_change:
+        tell([*other, "measure the baseline again, or allow it with --allow-library-change"])
+        raise typer.Exit(INCOMPARABLE)
+    gone = [f"{result.row} on {result.backend}: has no time now" for result in baseline.lost(now, then)]
+    if gone and not allow_missing:
+        tell([*gone, "measure what the baseline measured, or allow it with --allow-missing"])
+        raise typer.Exit(INCOMPARABLE)
+
+
+def tell(lines: Sequence[str]) -> None:
+    """Lines for people, where they do not disturb what is read by programs."""
+    for line in lines:
+        typer.echo(line, err=True)
+
+
 def loaded(bundle: Path) -> tuple[Survey, dict[str, Any], list[str]]:
     try:
         return record.load(bundle)
+    except record.OtherSchema as error:
+        tell([str(error)])
+        raise typer.Exit(INCOMPARABLE) from error
     except record.BadBundle as error:
         raise typer.BadParameter(str(error)) from error
 
 
-def compared(now: Path, then: Path) -> tuple[Survey, Survey, list[baseline.Change]]:
-    (survey, about, _), (old, old_about, _) = loaded(now), loaded(then)
+def comparable(now: Path, then: Path) -> tuple[Survey, Survey]:
+    """Both surveys, if they are of one machine; how their protocols and warnings differ is told."""
+    (survey, about, warnings), (old, old_about, old_warnings) = loaded(now), loaded(then)
     try:
         baseline.require_same_machine(about, old_about)
-        return survey, old, baseline.changes(survey, old)
     except baseline.NotComparable as error:
-        raise typer.BadParameter(str(error)) from error
+        tell([f"not comparable: {error}"])
+        raise typer.Exit(INCOMPARABLE) from error
+    for path, found in ((now, warnings), (then, old_warnings)):
+        if found:
+            tell([f"{path} is not valid ({len(found)} warnings): {found[0]}"])
+    tell(list(baseline.differences(survey, old)))
+    return survey, old
+
+
+def changed(now: Survey, then: Survey, allowed: Sequence[Threshold] | None = None) -> list[baseline.Change]:
+    """All changes; what the controls say of the machine is told first."""
+    tell([str(shift) for shift in baseline.shifts(now, then)])
+    try:
+        return baseline.changes(now, then, allowed)
+    except baseline.NotComparable as error:
+        tell([f"not comparable: {error}"])
+        raise typer.Exit(INCOMPARABLE) from error
 
 
 def wide_console() -> Console:
@@ -215,6 +290,7 @@ def checked(
     seed: int,
     toggles: list[str],
     budget: float | None,
+    declared: list[str],
 ) -> Settings:
     """Settings, or a usage error that names the option."""
     if unknown := [name for name in suite if name not in suites()]:
@@ -232,6 +308,7 @@ def checked(
             only=only,
             toggles=tuple(map(parse_toggle, toggles)),
             budget_s=None if budget is None else 60 * budget,
+            thresholds=tuple(map(parse_threshold, declared)),
         )
         choose(settings)
         for count in counts:

@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from . import html, machine, report, stats
+from . import html, machine, report, stats, thresholds
 from .case import Row, all_rows, destruction
 from .compare import Analysis
 from .rates import from_document
@@ -57,8 +57,13 @@ def protocol(settings: Settings, about: dict[str, Any]) -> dict[str, Any]:
         **settings_document(settings),
         "expected_results": len(chosen) * len(settings.arms) * len(settings.threads),
         "rows": [row.key for row in chosen],
-        "statistics": {"level": stats.LEVEL, "same": stats.SAME, "bootstrap_draws": stats.DRAWS},
-        "thresholds": {"default": stats.SAME},
+        "statistics": {
+            "level": stats.LEVEL,
+            "same": stats.SAME,
+            "bootstrap_draws": stats.DRAWS,
+            "false_discoveries": stats.FALSE_DISCOVERIES,
+        },
+        "thresholds": thresholds.document(settings.thresholds),
         "taenite": machine.package_version("taenite"),
         "machine": about,
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -198,13 +203,27 @@ class BadBundle(ValueError):
     """A directory that is no bundle, or one that was changed after it was written."""
 
 
+class OtherSchema(BadBundle):
+    """A bundle that another version of taenite wrote."""
+
+
+def load_protocol(directory: Path) -> dict[str, Any]:
+    protocol: dict[str, Any] = json.loads((directory / "protocol.json").read_text())
+    return protocol
+
+
 def load(directory: Path) -> tuple[Survey, dict[str, Any], list[str]]:
     """A bundle as it was written: the survey, the machine, and the warnings."""
     verify_checksums(directory)
     run = json.loads((directory / "run.json").read_text())
     if run["schema"] != SCHEMA:
-        raise BadBundle(f"{directory} has schema {run['schema']}; this version reads {SCHEMA}.")
-    survey = Survey(load_settings(run), workers=run["workers"], rounds=run["rounds"], notes=run["notes"])
+        raise OtherSchema(
+            f"{directory} has schema {run['schema']}; this version reads {SCHEMA}: measure again."
+        )
+    declared = load_protocol(directory)["thresholds"].get("rows", {})
+    survey = Survey(
+        load_settings(run, declared), workers=run["workers"], rounds=run["rounds"], notes=run["notes"]
+    )
     survey.seconds, survey.expected = run["seconds"], run["expected_results"]
     survey.rates = {int(threads): from_document(rates) for threads, rates in run["rates"].items()}
     known = {tuple(row_identity(row).values()): row for row in all_rows()}
@@ -229,7 +248,7 @@ def load_row(result: Result, entry: dict[str, Any]) -> None:
     result.setup_ns, result.first_call_ns = entry["setup_ns"], entry["first_call_ns"]
 
 
-def load_settings(run: dict[str, Any]) -> Settings:
+def load_settings(run: dict[str, Any], declared: dict[str, float]) -> Settings:
     return Settings(
         tuple(run["suites"]),
         tuple(run["backends"]),
@@ -239,6 +258,7 @@ def load_settings(run: dict[str, Any]) -> Settings:
         run["only"],
         tuple(map(parse_toggle, run["toggles"])),
         run["budget_s"],
+        tuple(declared.items()),
     )
 
 

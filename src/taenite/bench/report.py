@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arms import is_twin, ours
-from .baseline import Change
+from .baseline import VERDICTS, Change
 from .compare import BEST, Analysis, Comparison, Mean
 from .facts import libraries
 from .stats import Ratio, geometric_mean
@@ -45,7 +45,7 @@ def plain(value: float) -> str:
     return f"{value:.2f}" if value < 10 else f"{value:.0f}" if value < 1000 else ">1000"
 
 
-CHANGES_HEADER = ["row", "backend", "threads", "then", "now", "now / then", "verdict"]
+CHANGES_HEADER = ["row", "backend", "threads", "then", "now", "now / then", "noise", "verdict"]
 
 
 def changes(found: Sequence[Change]) -> list[list[str]]:
@@ -58,9 +58,10 @@ def changes(found: Sequence[Change]) -> list[list[str]]:
             cell(c.then),
             cell(c.now),
             ratio_text(c.ratio),
-            c.ratio.verdict,
+            f"{c.noise:.1%}",
+            c.verdict,
         ]
-        for c in found
+        for c in sorted(found, key=lambda c: VERDICTS.index(c.verdict))
     ]
 
 

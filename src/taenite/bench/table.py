@@ -12,7 +12,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from . import report
-from .baseline import Change
+from .baseline import Change, counts
 from .compare import Analysis
 from .survey import Survey
 
@@ -37,6 +37,8 @@ def show_changes(console: Console, found: list[Change]) -> None:
     console.print(table_of(report.CHANGES_HEADER, report.changes(found)))
     for text in report.change_means(found):
         console.print(text, highlight=False)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts(found).items())
+    console.print(f"{len(found)} rows compared: {told}", highlight=False)
 
 
 def table_of(header: list[str], body: list[list[str]]) -> Table:
