@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from . import facts, report
+from . import facts, plots, report
 from .arms import ours
 from .compare import Analysis, Comparison
 from .stats import SAME
@@ -54,8 +54,6 @@ def page(analysis: Analysis, about: dict[str, Any], warnings: list[str]) -> str:
     """The whole report. Needs the packages in `NEEDED`: see `missing`."""
     import jinja2
 
-    from .plots import all_plots
-
     loader = jinja2.FileSystemLoader(TEMPLATES)
     env = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
@@ -81,7 +79,7 @@ def page(analysis: Analysis, about: dict[str, Any], warnings: list[str]) -> str:
         toggles=report.variants(analysis, analysis.toggles),
         toggle_means=report.variant_means(analysis.toggles),
         troubles=report.troubles(survey),
-        plots=all_plots(analysis),
+        plots=plots.all_plots(analysis),
         signs=SIGNS,
     )
 
