@@ -37,6 +37,7 @@ class Time:
 @dataclass(frozen=True)
 class Verdict:
     ratio: str
+    interval: str
     word: str
     sign: str
     peer: str
@@ -109,7 +110,8 @@ def lines(analysis: Analysis) -> list[Line]:
 def verdict(c: Comparison | None) -> Verdict | None:
     if c is None:
         return None
-    return Verdict(report.ratio_cell(c), c.ratio.verdict, SIGNS[c.ratio.verdict], c.peer)
+    ratio, interval = report.ratio_cell(c).split(" ", 1)
+    return Verdict(ratio, interval, c.ratio.verdict, SIGNS[c.ratio.verdict], c.peer)
 
 
 def time(analysis: Analysis, result: Result | None) -> Time:
