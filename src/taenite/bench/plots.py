@@ -161,7 +161,7 @@ def ratio_figure(
 
 TICKS = (
     (1.3, (0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.25)),
-    (4.0, (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.6, 2, 3, 4)),
+    (8.0, (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.4, 1.7, 2, 3, 4, 5, 6)),
     (50.0, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)),
     (math.inf, (1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1e3, 1e4)),
 )
@@ -235,6 +235,8 @@ def size_figure(survey: Survey, threads: int, part: Sequence[Sequence[Row]]) -> 
 def size_panel(
     axes: Any, survey: Survey, threads: int, rows: Sequence[Row], styles: dict[str, tuple[str, str, Any]]
 ) -> None:
+    from matplotlib.ticker import LogLocator
+
     label, sizes = size_of(rows)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -247,6 +249,8 @@ def size_panel(
     title = rows[0].op if rows[0].phase in ("primal", "backward") else f"{rows[0].op} {rows[0].phase}"
     axes.set_title(title if rows[0].dtype == "float64" else f"{title} {rows[0].dtype}", fontsize=7.5)
     axes.set_xlabel(label, fontsize=7)
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,)))
     axes.yaxis.set_major_formatter(seconds)
     if label == "n":
         ticks = sorted(set(sizes.values()))[:: max(1, len(set(sizes.values())) // 5)]
