@@ -68,5 +68,5 @@ def test_a_run_that_is_spoiled_is_refused(bundle, change):
 
 def test_a_sample_without_a_time_is_refused(bundle):
     line = json.loads((bundle / "samples.jsonl").read_text().splitlines()[0])
-    assert not validator("sample").is_valid({**line, "wall_ns": 0})
-    assert not validator("sample").is_valid({**line, "wall_ns": 1.5})
+    assert not validator("sample").is_valid({**line, "wall_ns": [0]})
+    assert not validator("sample").is_valid({**line, "wall_ns": [1.5]})

@@ -6,9 +6,7 @@ import csv
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from .toggles import parse_toggle
 SCHEMA = 2
 ROW = ("op", "phase", "shape", "dtype")
 IDENTITY = (*ROW, "threads", "backend")
-PLACE = ("generation", "round", "position", "batch", "switches", "faults")
 COLUMNS = (
     "suite",
     "op",
@@ -156,24 +153,18 @@ def identity(result: Result) -> dict[str, Any]:
 
 
 def write_samples(path: Path, survey: Survey) -> None:
-    """One line per reading, integer nanoseconds for ``batch`` calls."""
+    """One line per visit with all its readings: integer nanoseconds, each for ``batch`` calls."""
     with path.open("w") as file:
         for result in (*survey.results.values(), *survey.controls):
             for context, blocks in contexts(result).items():
                 for block in blocks:
-                    for sample in samples(block):
-                        file.write(json.dumps({**identity(result), "context": context, **sample}) + "\n")
+                    visit = {**identity(result), "context": context, **asdict(block)}
+                    file.write(json.dumps(visit, separators=(",", ":")) + "\n")
 
 
 def contexts(result: Result) -> dict[str, list[Block]]:
     """The visits among other rows, and those in a process of their own."""
     return {"suite": result.blocks, "clean": result.clean}
-
-
-def samples(block: Block) -> Iterator[dict[str, int]]:
-    for index, (wall, cpu) in enumerate(zip(block.wall_ns, block.cpu_ns, strict=True)):
-        place = {name: getattr(block, name) for name in PLACE}
-        yield {**place, "index": index, "wall_ns": wall, "cpu_ns": cpu}
 
 
 def write_summary(path: Path, survey: Survey) -> None:
@@ -263,15 +254,12 @@ def load_settings(run: dict[str, Any], declared: dict[str, float]) -> Settings:
 
 
 def load_samples(path: Path, survey: Survey) -> None:
-    """Put the readings back into the blocks that they came from; the file has them in order."""
+    """Put the visits back where they came from; the file has them in order."""
     by_name = {tuple(identity(r).values()): r for r in (*survey.results.values(), *survey.controls)}
-    lines = (json.loads(line) for line in path.read_text().splitlines())
-    for key, group in groupby(lines, key=lambda s: tuple(s[k] for k in (*IDENTITY, "context", *PLACE))):
-        samples = list(group)
-        place = dict(zip(PLACE, key[len(IDENTITY) + 1 :], strict=True))
-        wall, cpu = (tuple(s[clock] for s in samples) for clock in ("wall_ns", "cpu_ns"))
-        result = by_name[key[: len(IDENTITY)]]
-        contexts(result)[samples[0]["context"]].append(Block(**place, wall_ns=wall, cpu_ns=cpu))
+    for visit in map(json.loads, path.read_text().splitlines()):
+        result, context = by_name[tuple(visit.pop(k) for k in IDENTITY)], visit.pop("context")
+        clocks = {name: tuple(visit.pop(name)) for name in ("wall_ns", "cpu_ns")}
+        contexts(result)[context].append(Block(**visit, **clocks))
 
 
 def verify_checksums(directory: Path) -> None:
