@@ -258,8 +258,8 @@ def load_samples(path: Path, survey: Survey) -> None:
     by_name = {tuple(identity(r).values()): r for r in (*survey.results.values(), *survey.controls)}
     for visit in map(json.loads, path.read_text().splitlines()):
         result, context = by_name[tuple(visit.pop(k) for k in IDENTITY)], visit.pop("context")
-        clocks = {name: tuple(visit.pop(name)) for name in ("wall_ns", "cpu_ns")}
-        contexts(result)[context].append(Block(**visit, **clocks))
+        wall, cpu = tuple(visit.pop("wall_ns")), tuple(visit.pop("cpu_ns"))
+        contexts(result)[context].append(Block(**visit, wall_ns=wall, cpu_ns=cpu))
 
 
 def verify_checksums(directory: Path) -> None:
