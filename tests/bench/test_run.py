@@ -127,13 +127,6 @@ def rewritten(directory, target, spoil):
     return target
 
 
-def slow_down(survey, about):
-    for result in survey.results.values():
-        result.blocks = [
-            dataclasses.replace(b, wall_ns=tuple(100 * w for w in b.wall_ns)) for b in result.blocks
-        ]
-
-
 def test_a_run_does_not_differ_from_itself(bundle):
     directory, _ = bundle
     assert invoke("compare", directory, directory).exit_code == 0
@@ -141,11 +134,8 @@ def test_a_run_does_not_differ_from_itself(bundle):
     assert outcome.exit_code == 0 and "none of ours is slower" in outcome.output
 
 
-def test_check_tells_slower_from_failed_from_another_machine(bundle, tmp_path):
+def test_check_tells_wrong_from_another_machine(bundle, tmp_path):
     directory, _ = bundle
-    slow = rewritten(directory, tmp_path / "slow", slow_down)
-    assert invoke("check", slow, "--against", directory).exit_code == commands.SLOWER
-    assert invoke("check", directory, "--against", slow).exit_code == 0
 
     def spoil(survey, about):
         next(r for r in survey.results.values() if r.timed).fail("wrong", "planted")
