@@ -102,6 +102,20 @@ def digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def portable(document: Any) -> Any:
+    """Plain data with the folders of this installation and of its user replaced: bundles are published."""
+    if isinstance(document, dict):
+        return {key: portable(value) for key, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [portable(value) for value in document]
+    if not isinstance(document, str):
+        return document
+    folders = {sys.prefix: "<environment>", sys.base_prefix: "<python>", str(Path.home()): "~"}
+    for folder, name in folders.items():
+        document = document.replace(f"{folder}/", f"{name}/")
+    return document
+
+
 def package_version(name: str) -> str:
     """The version of an installed package; an in-tree build has none."""
     try:

@@ -77,7 +77,7 @@ class Worker:
             "pid": os.getpid(),
             "affinity": machine.affinity(),
             "empty_loop_ns": empty_loop_ns(),
-            "backend": self.adapter.describe(),
+            "backend": machine.portable(self.adapter.describe()),
         }
 
     def rates(self, threads: int) -> Reply:
@@ -86,7 +86,7 @@ class Worker:
 
     def libraries(self) -> Reply:
         """What is loaded by now; asked at the end of a generation, for libraries load lazily."""
-        return {"libraries": machine.blas_libraries()}
+        return {"libraries": machine.portable(machine.blas_libraries())}
 
     def prepare(self, row: str, fixture: str, outputs: str | None, slot: str = "") -> Reply:
         """Set up a row and call it once: tracing, compiling and first-touch happen here."""
