@@ -16,11 +16,12 @@ from . import adapters, baseline, cases, conditions, html, machine, record, tabl
 from .arms import ours
 from .case import PHASES, rows, suites
 from .cases import einsum
+from .client import RowFailed, WorkerDied
 from .compare import Analysis
-from .run import choose, domain, run
+from .run import NoWorker, choose, domain, run
 from .survey import PROFILES, Settings, Survey
 from .thresholds import Threshold, parse_threshold
-from .toggles import KINDS, parse_toggle
+from .toggles import KINDS, parse_toggles
 
 app = typer.Typer(no_args_is_help=True, help="Measure taenite beside NumPy, JAX and PyTorch.")
 assert cases.__all__
@@ -28,6 +29,7 @@ assert cases.__all__
 SLOWER, USAGE, INCOMPARABLE, WRONG, NOTHING, ERROR = 1, 2, 3, 4, 5, 6
 """Exit codes: a row of ours is slower than it may be; the command line was wrong; the bundles cannot be
 compared; a value is wrong; nothing was measured; a row crashed, hung or raised."""
+INTERRUPTED = 130
 
 
 @app.command("list")
@@ -82,8 +84,11 @@ def run_command(
     settings = checked(suite, names, threads, profile, only, seed, toggle or [], budget, threshold or [])
     bundle = out or Path("results") / time.strftime(f"{'-'.join(suite)}-%Y%m%d-%H%M%S")
     if (bundle / "protocol.json").exists():
-        raise typer.BadParameter(f"{bundle} holds a bundle already.", param_hint="--out")
-    survey, warnings = measured(settings, notes, bundle)
+        raise typer.BadParameter(
+            f"{bundle} holds a bundle already, or the protocol of a run that did not end: name another one.",
+            param_hint="--out",
+        )
+    survey, warnings = finished(settings, notes, bundle)
     table.show(wide_console(), Analysis(survey), warnings)
     say_bundle(bundle)
     if code := outcome(survey):
@@ -227,9 +232,30 @@ def wide_console() -> Console:
     return console if console.is_terminal else Console(width=200)
 
 
+def finished(settings: Settings, notes: list[str], bundle: Path) -> tuple[Survey, list[str]]:
+    """The survey, unless it cannot go on: then a message and an exit code."""
+    try:
+        return measured(settings, notes, bundle)
+    except (NoWorker, WorkerDied, RowFailed) as error:
+        unfinished(bundle, f"{error}; leave its backend out with --backends, or mend it")
+        raise typer.Exit(ERROR) from error
+    except KeyboardInterrupt as error:
+        unfinished(bundle, "interrupted")
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def unfinished(bundle: Path, why: str) -> None:
+    tell([f"bench run: {why}. Nothing was recorded: {bundle} holds the protocol alone and can be removed."])
+
+
 def measured(settings: Settings, notes: list[str], bundle: Path) -> tuple[Survey, list[str]]:
     about, ticks, start = machine.describe(), conditions.stolen_ticks(), time.monotonic()
-    record.begin(bundle, settings, about)
+    try:
+        record.begin(bundle, settings, about)
+    except OSError as error:
+        raise typer.BadParameter(
+            f"{bundle} cannot be written: {error.strerror}; name another directory.", param_hint="--out"
+        ) from error
     shown = table.progress()
     try:
         survey = run(settings, shown)
@@ -297,8 +323,10 @@ def checked(
         raise typer.BadParameter(f"unknown {unknown}; there are {', '.join(suites())}.", param_hint="SUITE")
     if profile not in PROFILES:
         raise typer.BadParameter(f"one of {', '.join(PROFILES)}.", param_hint="--profile")
+    if budget is not None and not budget > 0:
+        raise typer.BadParameter(f"minutes, more than 0, got {budget:g}.", param_hint="--budget")
     try:
-        counts = tuple(int(part) for part in threads.split(","))
+        counts = thread_counts(threads)
         settings = Settings(
             suites=tuple(suite),
             backends=tuple(backends),
@@ -306,7 +334,7 @@ def checked(
             profile=PROFILES[profile],
             seed=seed,
             only=only,
-            toggles=tuple(map(parse_toggle, toggles)),
+            toggles=parse_toggles(toggles),
             budget_s=None if budget is None else 60 * budget,
             thresholds=tuple(map(parse_threshold, declared)),
         )
@@ -316,3 +344,12 @@ def checked(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     return settings
+
+
+def thread_counts(text: str) -> tuple[int, ...]:
+    """Counts such as ``1,2``, each once."""
+    parts = [part.strip() for part in text.split(",")]
+    counts = tuple(int(part) for part in parts if part.isdecimal())
+    if len(counts) != len(parts) or 0 in counts or len(set(counts)) != len(counts):
+        raise ValueError(f"--threads: counts from 1 such as 1,2, each once, got {text!r}.")
+    return counts

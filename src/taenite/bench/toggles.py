@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,3 +109,11 @@ def parse_toggle(text: str) -> Toggle:
     if not toggle.kind.possible(value):
         raise ValueError(f"--toggle: {name} is {toggle.kind.value}, got {value!r}.")
     return toggle
+
+
+def parse_toggles(texts: Sequence[str]) -> tuple[Toggle, ...]:
+    """Each as a toggle; ValueError if one is given twice, for its arms would have one name."""
+    toggles = tuple(map(parse_toggle, texts))
+    if twice := [str(toggle) for toggle in toggles if toggles.count(toggle) > 1]:
+        raise ValueError(f"--toggle: name each setting once, got {twice[0]} more than once.")
+    return toggles

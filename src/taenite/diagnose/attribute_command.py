@@ -17,6 +17,7 @@ from ..bench.commands import chosen_backends, include, wide_console
 from . import attribution_table
 from .arm import Arm, Refused, Work
 from .attribute import Attribution, as_json, attribute
+from .commands import Json
 
 FAILED = 1
 assert cases.__all__
@@ -43,7 +44,7 @@ def attribute_command(
         Path | None, typer.Option(help="Directory of contractions in files; each is a case.")
     ] = None,
     adapter: Annotated[list[Path] | None, typer.Option(help="The file of a foreign backend.")] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write everything to this file.")] = None,
+    json_file: Json = None,
 ) -> None:
     """Attribute the cost of an operation to provider calls and copies, and to instructions by category.
 

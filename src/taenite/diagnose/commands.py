@@ -30,6 +30,8 @@ def in_a_directory(path: Path | None) -> Path | None:
     """Refuse a file that could not be written before the command has run for hours."""
     if path is not None and not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"there is no directory {path.parent}.")
+    if path is not None and path.is_dir():
+        raise typer.BadParameter(f"{path} is a directory; name a file in it.")
     return path
 
 

@@ -94,7 +94,11 @@ def _installed() -> Iterator[Source]:
 
 def required(path: Path) -> str:
     """The package that the file's ``REQUIRES = "package"`` names, read without running the file."""
-    for statement in ast.parse(path.read_text(), str(path)).body:
+    try:
+        parsed = ast.parse(path.read_bytes(), str(path))
+    except (OSError, SyntaxError, ValueError) as error:
+        raise BadAdapter(f"bench: {path} is no adapter: it cannot be read as Python: {error}.") from error
+    for statement in parsed.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="REQUIRES")], value=ast.Constant(value=str(package))):
                 return package
