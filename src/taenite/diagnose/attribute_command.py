@@ -39,7 +39,7 @@ def attribute_command(
     with_calls: Annotated[bool, typer.Option("--calls/--no-calls")] = True,
     threads: Annotated[int, typer.Option(min=1, help="Threads of every arm.")] = 1,
     profiles: Annotated[int, typer.Option(min=1, help="Profiles of each arm; two of them must agree.")] = 1,
-    timeout: Annotated[float, typer.Option(help="Seconds for one process.")] = 1800.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for one process.")] = 3600.0,
     instances: Annotated[
         Path | None, typer.Option(help="Directory of contractions in files; each is a case.")
     ] = None,

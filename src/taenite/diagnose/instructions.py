@@ -25,7 +25,7 @@ from .operation import WINDOWS
 OPTIONS = ("--tool=callgrind", "--instr-atstart=no", "--separate-threads=no", "--dump-line=no")
 SIMD_OF_VALGRIND = "AVX2 at most: valgrind {version} runs no AVX-512, so neither do the libraries under it"
 
-LINEARITY = 1e-3
+LINEARITY = 5e-3
 """How much the third operation may differ from the second, relatively..."""
 SLACK = 1_000
 """...or in instructions of a whole window: CPython rewrites its code while it runs it for the first times."""

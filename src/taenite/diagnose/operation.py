@@ -36,9 +36,11 @@ SMALL_WORK = 1 << 20
 """Bytes and flops of a row that is counted in batches: what the interpreter does for the first time in a
 window would be a large part of one operation."""
 BATCH = 100
-WARMUPS = 2
-"""Batches before the windows: pools, plans, workspaces and rules are warm. A fixed number, so that profiles
-agree."""
+LARGE_WORK = 1 << 28
+"""Bytes and flops of a row that takes minutes under valgrind."""
+WARMUPS, WARMUPS_OF_LARGE = 20, 2
+"""Batches before the windows, in one loop: plans, workspaces and rules are warm, and so is the pool for
+outputs that replace each other. Fixed numbers, so that profiles agree."""
 
 REHEARSALS = 10
 SAMPLES, INTERVAL_NS, OBSERVATIONS = 15, 5_000_000, 5
@@ -47,15 +49,22 @@ SIMD = ("SSE42", "AVX2", "FMA3", "AVX512F", "ASIMD", "SVE")
 
 
 def batch_of(row: Row) -> int:
-    return BATCH if row.work.bytes + row.work.flops < SMALL_WORK else 1
+    return BATCH if work_of(row) < SMALL_WORK else 1
 
 
-def count(watch: Stopwatch, windows: Windows, batch: int) -> Answer:
+def warmups(row: Row) -> int:
+    return WARMUPS if work_of(row) < LARGE_WORK else WARMUPS_OF_LARGE
+
+
+def work_of(row: Row) -> float:
+    return row.work.bytes + row.work.flops
+
+
+def count(watch: Stopwatch, windows: Windows, batch: int, warm: int) -> Answer:
     """Open a window for each number of batches, after some over nothing: the first ones of all cost more."""
     nothing = [("rehearsal", Stopwatch("out = None", {}), 1)] * REHEARSALS
     real = [(f"N={n}", watch, n * batch) for n in WINDOWS]
-    for _ in range(WARMUPS):
-        watch.sample(batch)
+    watch.sample(warm * batch)
     with collector_off(), windows.counting():
         before = thread_nanoseconds()
         for label, what, n in nothing + real:
@@ -127,7 +136,7 @@ def attributed(given: argparse.Namespace, adapter: Adapter) -> Answer:
     settled = Settled()
     settled.update()
     if given.instrument == "instructions":
-        found = count(watch, Windows(), batch_of(row))
+        found = count(watch, Windows(), batch_of(row), warmups(row))
     else:
         watch.once()
         found = observe(watch, given.backend in OURS)
