@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..bench import arms
 from ..bench.adapters import OURS
 from ..bench.case import Row
@@ -28,7 +30,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Arm:
-    """``gemm`` is a provider's name or path, None for the default and for backends of others."""
+    """``gemm`` is a provider's name or path, or ``numpy`` for NumPy's; None for the default."""
 
     backend: str
     gemm: str | None = None
@@ -40,6 +42,20 @@ class Arm:
     @property
     def label(self) -> str:
         return self.backend if self.gemm is None else f"{self.backend} gemm={Path(self.gemm).name}"
+
+    @property
+    def target(self) -> str | None:
+        """What `tn.providers.use` is told."""
+        return numpys_library() if self.gemm == "numpy" else self.gemm
+
+
+def numpys_library() -> str:
+    """The OpenBLAS that NumPy's wheel brings: one file on both sides has one kernel."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    found = sorted(folder.glob("*openblas*"))
+    if not found:
+        raise Refused(f"this NumPy brings no OpenBLAS in {folder}; name a library by its path.")
+    return str(found[0])
 
 
 @dataclass(frozen=True)
@@ -84,7 +100,7 @@ def run(arm: Arm, work: Work, instrument: str, wrapper: Sequence[str] = ()) -> d
         }
         command = [*wrapper, sys.executable, "-m", "taenite.diagnose.operation"]
         command += [f"--{name}={value}" for name, value in options.items()]
-        command += [f"--gemm={arm.gemm}"] if arm.gemm is not None else []
+        command += [f"--gemm={arm.target}"] if arm.gemm is not None else []
         _call(arm, command, environment_of(arm, work), work.timeout_s)
         answer: dict[str, Any] = json.loads(Path(file.name).read_text())
     if "failed" in answer:

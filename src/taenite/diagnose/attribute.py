@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -89,11 +88,8 @@ def add_instructions(found: Found, work: Work, profiles: int) -> None:
 
 
 def compared(found: list[Found]) -> list[Control]:
-    """The kernel's count, of each pair of arms that has one."""
-    counted = [(one.arm.label, one.instructions) for one in found if one.instructions is not None]
-    with_kernel = [(label, one) for label, one in counted if one.kernel]
-    pairs = itertools.combinations(with_kernel, 2)
-    return [controls.kernel_equality(a, x, b, y) for (a, x), (b, y) in pairs]
+    counted = {one.arm.label: one.instructions for one in found if one.instructions is not None}
+    return controls.kernels(counted)
 
 
 def notes(valgrind: str | None) -> list[str]:

@@ -8,14 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from ..bench import adapters, cases, machine
 from ..bench.case import Case, Row, all_cases
 from ..bench.commands import chosen_backends, include, wide_console
 from . import attribution_table
-from .arm import Arm, Refused, Work
+from .arm import Arm, Refused, Work, numpys_library
 from .attribute import Attribution, as_json, attribute
 from .commands import Json
 
@@ -109,7 +108,9 @@ def chosen_case(name: str) -> Case:
 def chosen_arms(backends: str, gemm: str | None) -> list[Arm]:
     """An arm per backend; ours once for each way to multiply."""
     names, _ = chosen_backends(backends)
-    targets = [None] if gemm is None else [target_of(one.strip()) for one in gemm.split(",")]
+    targets = [None] if gemm is None else [one.strip() for one in gemm.split(",")]
+    if "numpy" in targets:
+        require_numpys_library()
     arms = [Arm(name, one) for name in names for one in (targets if name in adapters.OURS else [None])]
     if len(set(arms)) != len(arms):
         raise typer.BadParameter("name each way to multiply once.", param_hint="--gemm")
@@ -118,14 +119,8 @@ def chosen_arms(backends: str, gemm: str | None) -> list[Arm]:
     return arms
 
 
-def target_of(name: str) -> str:
-    return numpys_library() if name == "numpy" else name
-
-
-def numpys_library() -> str:
-    """The OpenBLAS that NumPy's wheel brings: the same file on both sides has the same kernel."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    found = sorted(folder.glob("*openblas*"))
-    if not found:
-        raise typer.BadParameter(f"this NumPy brings no OpenBLAS in {folder}.", param_hint="--gemm")
-    return str(found[0])
+def require_numpys_library() -> None:
+    try:
+        numpys_library()
+    except Refused as error:
+        raise typer.BadParameter(str(error), param_hint="--gemm") from error

@@ -25,7 +25,7 @@ def show(console: Console, found: Attribution) -> None:
     table = Table(box=SIMPLE_HEAD)
     table.add_column("per operation", no_wrap=True)
     for one in found.arms:
-        table.add_column(one.arm.label, justify="right", no_wrap=True)
+        table.add_column(one.arm.label.replace(" ", "\n"), justify="right", no_wrap=True)
     for section in (calls(found.arms), counts(found.arms)):
         for line in section:
             table.add_row(*line)
@@ -131,7 +131,7 @@ def entered(arms: list[Found]) -> list[str]:
 def show_judgement(console: Console, found: Attribution) -> None:
     """Controls, what was refused, on which SIMD level it ran, notes."""
     for one in found.arms:
-        for control in one.controls:
+        for control in (c for c in one.controls if c.verdict != "-"):
             say(
                 console,
                 f"{one.arm.label}: {control.name}: {control.verdict}: {control.text}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,24 +43,33 @@ def agreement(profiles: list[Instructions]) -> Control:
     return _judged("agreement", spread <= AGREEMENT, f"{len(totals)} profiles differ by {spread:.4%}")
 
 
-def kernel_equality(label: str, found: Instructions, other_label: str, other: Instructions) -> Control:
-    """Whether two arms executed the same GEMM kernel, and equally much of it."""
-    name = f"kernel: {label} and {other_label}"
-    if not found.kernel or not other.kernel:
-        without = label if not found.kernel else other_label
-        return Control(name, "-", f"{without} ran no GEMM kernel that the categories know")
-    if set(found.kernel) != set(other.kernel):
-        return Control(
-            name, "-", f"kernels differ ({kernel_name(found)}; {kernel_name(other)}): counts not comparable"
-        )
-    a, b = found.kernel_count, other.kernel_count
-    same_file = set(found.kernel_files.values()) == set(other.kernel_files.values())
-    whose = "of one file" if same_file else "of the same name in two files"
-    spread = abs(a - b) / max(a, b)
-    text = f"{kernel_name(found)} {whose}: {a:,.0f} and {b:,.0f}"
-    if spread > EQUAL and not same_file:
-        return Control(name, "-", f"{text}: kernels differ, counts not comparable")
-    return _judged(name, spread <= EQUAL, text)
+def kernels(counted: Mapping[str, Instructions]) -> list[Control]:
+    """Of the arms that multiply: those with the same GEMM kernel executed equally much of it."""
+    groups: dict[frozenset[str], dict[str, Instructions]] = {}
+    for label, one in counted.items():
+        if one.kernel:
+            groups.setdefault(frozenset(one.kernel), {})[label] = one
+    found = [_equality(group) for group in groups.values() if len(group) > 1]
+    if len(groups) > 1:
+        named = "; ".join(f"{', '.join(group)}: {_kernel_of(group)}" for group in groups.values())
+        found.append(Control("kernel", "-", f"kernels differ, their counts are not comparable: {named}"))
+    return found
+
+
+def _equality(group: Mapping[str, Instructions]) -> Control:
+    counts = [one.kernel_count for one in group.values()]
+    files = {file for one in group.values() for file in one.kernel_files.values()}
+    where = "in one file" if len(files) == 1 else f"of one name in {len(files)} files"
+    spread = (max(counts) - min(counts)) / max(counts)
+    shown = " and ".join(f"{count:,.0f}" for count in sorted({min(counts), max(counts)}))
+    text = f"{_kernel_of(group)}, {where}: {shown} in {', '.join(group)}"
+    if spread > EQUAL and len(files) > 1:
+        return Control("kernel", "-", f"{text}; versions differ, counts are not comparable")
+    return _judged("kernel", spread <= EQUAL, text)
+
+
+def _kernel_of(group: Mapping[str, Instructions]) -> str:
+    return kernel_name(next(iter(group.values())))
 
 
 def kernel_name(found: Instructions) -> str:
