@@ -38,6 +38,7 @@ def test_a_toggle_is_one_more_arm_of_each_backend_under_test():
         "pool=much",
         "cpus=first",
         "cpus=4095",
+        "cpus=0,0",
         "provider=none",
         "gemm=none",
         "skip=fresh",

@@ -115,6 +115,16 @@ def test_a_bundle_that_was_changed_is_refused(bundle, tmp_path):
     with pytest.raises(record.BadBundle, match=r"summary\.csv"):
         record.load(copy)
     assert invoke("report", copy).exit_code == 2
+    for sums, text in (("", "does not list protocol.json"), ("garbage", "does not list")):
+        (copy / "SHA256SUMS").write_text(sums)
+        with pytest.raises(record.BadBundle, match=text):
+            record.load(copy)
+    run_json = json.loads((copy / "run.json").read_text())
+    del run_json["rows"]
+    (copy / "run.json").write_text(json.dumps(run_json))
+    record.write_checksums(copy)
+    with pytest.raises(record.BadBundle, match="is not what schema"):
+        record.load(copy)
     assert invoke("report", tmp_path).exit_code == 2
 
 
@@ -256,6 +266,12 @@ def drifting():
     return control
 
 
+def failed_control():
+    control = Result(rows("control")[0], "numpy@control", 1)
+    control.fail("error", "planted")
+    return control
+
+
 def sound_survey():
     survey = Survey(settings(None))
     result = survey.result(rows("large_ad")[0], "numpy", 1)
@@ -289,6 +305,7 @@ def test_a_sound_run_has_no_warnings():
         (lambda s, r, a: setattr(r, "suspect", "too fast"), "too fast"),
         (lambda s, r, a: s.workers.append({**s.workers[0], "libraries": [{"filepath": "x"}]}), "changed"),
         (lambda s, r, a: s.controls.append(drifting()), "drifted by 100%"),
+        (lambda s, r, a: s.controls.append(failed_control()), "control_matmul 256x256 failed: planted"),
         (lambda s, r, a: a.update(governor="powersave"), "powersave"),
         (lambda s, r, a: a.update(environment={"OPENBLAS_CORETYPE": "Haswell"}), "unset"),
     ],

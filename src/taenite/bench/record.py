@@ -19,6 +19,7 @@ from .survey import STATUSES, Block, Plan, Profile, Result, Settings, Survey
 from .toggles import parse_toggle
 
 SCHEMA = 2
+REQUIRED = {"protocol.json", "run.json", "samples.jsonl"}
 ROW = ("op", "phase", "shape", "dtype")
 IDENTITY = (*ROW, "threads", "backend")
 COLUMNS = (
@@ -204,13 +205,24 @@ def load_protocol(directory: Path) -> dict[str, Any]:
 
 
 def load(directory: Path) -> tuple[Survey, dict[str, Any], list[str]]:
-    """A bundle as it was written: the survey, the machine, and the warnings."""
+    """A bundle as it was written: the survey, the machine, and the warnings.
+
+    Raises BadBundle for a directory that is none or was changed, OtherSchema for one of another version.
+    """
     verify_checksums(directory)
     run = json.loads((directory / "run.json").read_text())
-    if run["schema"] != SCHEMA:
+    if run.get("schema") != SCHEMA:
         raise OtherSchema(
-            f"{directory} has schema {run['schema']}; this version reads {SCHEMA}: measure again."
+            f"{directory} has schema {run.get('schema')}; this version reads {SCHEMA}: measure again."
         )
+    try:
+        return rebuilt(directory, run)
+    except (KeyError, TypeError) as error:
+        raise BadBundle(f"{directory} is not what schema {SCHEMA} describes: {error!r}.") from error
+
+
+def rebuilt(directory: Path, run: dict[str, Any]) -> tuple[Survey, dict[str, Any], list[str]]:
+    """The survey from its documents."""
     declared = load_protocol(directory)["thresholds"].get("rows", {})
     survey = Survey(
         load_settings(run, declared), workers=run["workers"], rounds=run["rounds"], notes=run["notes"]
@@ -267,8 +279,10 @@ def verify_checksums(directory: Path) -> None:
     sums = directory / "SHA256SUMS"
     if not sums.exists():
         raise BadBundle(f"{directory} is no bundle: it has no SHA256SUMS.")
-    for line in sums.read_text().splitlines():
-        digest, name = line.split("  ", 1)
+    lines = [line.partition("  ") for line in sums.read_text(errors="replace").splitlines()]
+    if missing := sorted(REQUIRED - {name for _, _, name in lines}):
+        raise BadBundle(f"{directory} is no bundle: its SHA256SUMS does not list {', '.join(missing)}.")
+    for digest, _, name in lines:
         path = directory / name
         if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             raise BadBundle(f"{directory}: {name} is not the file that was recorded.")

@@ -160,11 +160,12 @@ class Driver:
             controls = [self.control(team, row, threads) for row in rows("control")]
             for index, row in enumerate(shuffled(chosen, f"{self.settings.seed}/{threads}/{generation}")):
                 for result in controls:
-                    self.visit(team, result, 0, (generation, index, 0), slot=result.row.op)
+                    with failures(result):
+                        self.visit(team, result, 0, (generation, index, 0), slot=result.row.op)
                 self.row(team, row, generation, threads)
                 self.progress.advance(f"generation {generation + 1}: {row}")
             for worker in self.survey.workers[-len(self.settings.arms) :]:
-                worker.update(team.ask(worker["name"], "libraries"))
+                self.record_libraries(team, worker)
 
     @contextmanager
     def team(self, threads: int) -> Iterator[Team]:
@@ -181,6 +182,13 @@ class Driver:
             raise NoWorker(f"bench: the {arm.label} worker does not start: {error}") from error
         asked = {"name": arm.label, "generation": generation, "threads": threads}
         self.survey.workers.append({**asked, "masks": {}, "libraries": [], **about})
+
+    def record_libraries(self, team: Team, worker: dict[str, Any]) -> None:
+        """What the worker has loaded by now; a worker that died proves nothing, and a note says so."""
+        try:
+            worker.update(team.ask(worker["name"], "libraries"))
+        except (RowFailed, WorkerDied) as error:
+            self.survey.notes.append(f"the libraries of {worker['name']} are not known: {error}")
 
     def control(self, team: Team, row: Row, threads: int) -> Result:
         """A control row, ready in its slot of the control worker."""

@@ -23,6 +23,11 @@ class Kind:
     apply: Callable[[str], None] | None = None
 
 
+def distinct(names: list[str]) -> set[str]:
+    """The names as a set; with a repetition, a set that nothing contains."""
+    return set(names) if len(set(names)) == len(names) else {""}
+
+
 def provider_exists(value: str) -> bool:
     return value in tn.providers.available() or Path(value).is_file()
 
@@ -57,7 +62,7 @@ KINDS = {
     ),
     "cpus": Kind(
         "the CPUs that the worker's process may use, such as 0,1",
-        lambda value: set(value.split(",")) <= set(map(str, affinity())),
+        lambda value: distinct(value.split(",")) <= set(map(str, affinity())),
     ),
     "env:NAME": Kind("a variable of the worker's environment", lambda value: True),
 }

@@ -127,6 +127,8 @@ def shrunk(survey: Survey) -> Iterator[str]:
 def drifted(survey: Survey) -> Iterator[str]:
     """Work that nothing here can touch took longer in some parts of the run than in others."""
     for control in survey.controls:
+        if control.status != "ok":
+            yield f"{control.row} failed: {control.note}"
         medians = sorted(median(block.per_call_ns) for block in control.blocks)
         if len(medians) < FEW_VISITS:
             continue
