@@ -1,5 +1,6 @@
 """The report as one file: what it says, and that it needs nothing else."""
 
+import dataclasses
 import math
 import re
 from html.parser import HTMLParser
@@ -139,14 +140,29 @@ def test_a_bundle_holds_both_reports_and_sums_of_them(survey, tmp_path, undrawn)
 
 def test_the_null_arm_is_near_one_and_gives_every_row_a_floor(survey):
     analysis = compare.Analysis(survey)
-    null = analysis.null
-    assert null.label == "eager@aa" and null.mean.interval.low < 1 < null.mean.interval.high
-    assert abs(math.log(null.mean.value)) < 0.01
-    for c in null.rows:
-        result = survey.results[c.row.key, "eager", c.threads]
-        assert analysis.noise(result) >= null.differences[c.row.key, c.threads]
-        assert c.ratio.verdict in ("same", "inconclusive")
-    assert "A/A across processes: 1.00" in report.null_sentence(analysis)
+    assert set(analysis.nulls) == set(survey.settings.threads)
+    for threads, null in analysis.nulls.items():
+        assert null.label == "eager@aa" and null.mean.interval.low < 1 < null.mean.interval.high
+        assert abs(math.log(null.mean.value)) < 0.02
+        for c in null.rows:
+            result = survey.results[c.row.key, "eager", threads]
+            assert c.threads == threads and analysis.noise(result) >= null.differences[c.row.key]
+            assert c.ratio.verdict in ("same", "inconclusive")
+    assert "A/A across processes, 1 thread: " in report.null_sentence(analysis)
+
+
+def test_a_disturbed_thread_count_does_not_blur_the_other():
+    """The processes of rows with two threads are made to differ; rows with one are judged as before."""
+    survey = made.made_survey(backends=PEERS, threads=(1, 2), only="64x64")
+    quiet, before = survey.noise_of(1), survey.noise_of(2)
+    for result in survey.results.values():
+        if result.threads == 2 and result.timed:
+            result.blocks = [
+                dataclasses.replace(b, wall_ns=tuple(w * (1 + 4 * b.generation) for w in b.wall_ns))
+                for b in result.blocks
+            ]
+            del result.__dict__["noise"]
+    assert survey.noise_of(1) == quiet and survey.noise_of(2) > before + 0.5
 
 
 def test_a_twin_that_differs_in_one_row_takes_its_verdict_away():

@@ -22,6 +22,7 @@ TN_SHARED void binary_loop(const void* pa, const void* pb, void* y, size_t n) {
   auto* out = static_cast<decltype(Op::of(T{}, T{}))*>(y);
   const T a0 = a[0], b0 = b[0];
   TN_INDEPENDENT
+#pragma GCC unroll 2  // registers: a turn of the loop costs as much as the work on one
   for (size_t i = 0; i < n; ++i) out[i] = Op::of(kScalarA ? a0 : a[i], kScalarB ? b0 : b[i]);
 }
 

@@ -38,9 +38,9 @@ class NullArm:
     """Over all rows and processes; None if there is one process."""
 
     @cached_property
-    def differences(self) -> dict[tuple[str, int], float]:
-        """By row and thread count, how far the twin is from its original."""
-        return {(c.row.key, c.threads): math.expm1(abs(math.log(c.ratio.value))) for c in self.rows}
+    def differences(self) -> dict[str, float]:
+        """By row, how far the twin is from its original."""
+        return {c.row.key: math.expm1(abs(math.log(c.ratio.value))) for c in self.rows}
 
     @property
     def noise(self) -> float:
@@ -55,19 +55,22 @@ class Analysis:
         self.survey = survey
 
     @cached_property
-    def null(self) -> NullArm | None:
-        return null_arm(self.survey)
+    def nulls(self) -> dict[int, NullArm]:
+        """The A/A arm of each thread count that has one."""
+        found = {threads: null_arm(self.survey, threads) for threads in self.survey.settings.threads}
+        return {threads: null for threads, null in found.items() if null is not None}
 
     def noise(self, *results: Result) -> float:
         """Below which these results of one row are not told apart: the largest of all that speaks of noise.
 
-        That is what processes of one program differ by, in this row and in the median row, and what the twin
-        differs by from its original, in this row and in the median row.
+        That is what processes of one program differ by, here and in the median row of the thread count,
+        and what the twin differs by from its original, in this row and in the median row.
         """
-        found = [self.survey.noise, *(result.noise for result in results)]
-        if self.null is not None:
-            keys = [(result.row.key, result.threads) for result in results]
-            found += [self.null.noise, *(self.null.differences.get(key, 0.0) for key in keys)]
+        found = [result.noise for result in results]
+        for result in results:
+            found.append(self.survey.noise_of(result.threads))
+            if (null := self.nulls.get(result.threads)) is not None:
+                found += [null.noise, null.differences.get(result.row.key, 0.0)]
         return max(found)
 
     @cached_property
@@ -111,20 +114,20 @@ def compared(result: Result, other: Result, noise: float) -> Comparison:
     return Comparison(result.row, result.threads, result.backend, other.backend, ratio)
 
 
-def null_arm(survey: Survey) -> NullArm | None:
+def null_arm(survey: Survey, threads: int) -> NullArm | None:
     """The twin beside its original in every row that both have a time for; None if there is none."""
     label = next((name for name in survey.settings.labels if is_twin(name)), None)
     if label is None:
         return None
     pairs = [
         (arms[label], arms[backend_of(label)])
-        for _, _, arms in survey.lines()
-        if label in arms and backend_of(label) in arms
+        for _, count, arms in survey.lines()
+        if count == threads and label in arms and backend_of(label) in arms
     ]
     timed = [(twin, plain) for twin, plain in pairs if twin.timed and plain.timed]
     if not timed:
         return None
-    rows = tuple(compared(twin, plain, survey.noise) for twin, plain in timed)
+    rows = tuple(compared(twin, plain, survey.noise_of(threads)) for twin, plain in timed)
     by_process = process_ratios(timed)
     return NullArm(label, rows, stats.mean_ratio(by_process) if len(by_process) > 1 else None)
 

@@ -103,16 +103,15 @@ def ratio_plots(analysis: Analysis) -> Iterator[Plot]:
     for backend, threads in dict.fromkeys((c.backend, c.threads) for c in analysis.comparisons):
         chosen = [c for c in analysis.comparisons if (c.backend, c.threads) == (backend, threads)]
         what = f"{backend} with {threads} thread{'s' * (threads > 1)}: time over that of the fastest peer"
-        yield from sorted_ratios(chosen, what, analysis.survey.noise, ("faster than the peer", "slower"))
+        yield from sorted_ratios(
+            chosen, what, analysis.survey.noise_of(threads), ("faster than the peer", "slower")
+        )
 
 
 def null_plots(analysis: Analysis) -> Iterator[Plot]:
-    if analysis.null is None:
-        return
-    for threads in dict.fromkeys(c.threads for c in analysis.null.rows):
-        chosen = [c for c in analysis.null.rows if c.threads == threads]
-        what = f"A/A: the twin {analysis.null.label} over its original, {threads} thread{'s' * (threads > 1)}"
-        yield from sorted_ratios(chosen, what, analysis.null.noise, ("the twin is faster", "slower"))
+    for threads, null in analysis.nulls.items():
+        what = f"A/A: the twin {null.label} over its original, {threads} thread{'s' * (threads > 1)}"
+        yield from sorted_ratios(null.rows, what, null.noise, ("the twin is faster", "slower"))
 
 
 def sorted_ratios(

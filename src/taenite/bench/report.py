@@ -94,15 +94,20 @@ def body(analysis: Analysis) -> list[list[str]]:
 
 def null_sentence(analysis: Analysis) -> str:
     """What two processes of one program differ by, over all rows and in the median row."""
-    null, survey = analysis.null, analysis.survey
-    noise = f"noise of the median row: {survey.noise:.1%} between processes"
+    return " ".join(null_with(analysis, threads) for threads in analysis.survey.settings.threads)
+
+
+def null_with(analysis: Analysis, threads: int) -> str:
+    null, survey = analysis.nulls.get(threads), analysis.survey
+    noise = f"noise of the median row: {survey.noise_of(threads):.1%} between processes"
+    what = f"A/A across processes, {threads} thread{'s' * (threads > 1)}"
     if null is None:
-        return f"A/A across processes: not measured; {noise}."
+        return f"{what}: not measured; {noise}."
     apart = f"{noise}, {null.noise:.1%} between {null.label} and its original"
     if null.mean is None:
-        return f"A/A across processes: too few processes; {apart}."
+        return f"{what}: too few processes; {apart}."
     low, high = null.mean.interval.low, null.mean.interval.high
-    return f"A/A across processes: {null.mean.value:.3f} [{low:.3f}, {high:.3f}]; {apart}."
+    return f"{what}: {null.mean.value:.3f} [{low:.3f}, {high:.3f}]; {apart}."
 
 
 VARIANTS_HEADER = ["row", "threads", "arm", "time", "plain arm", "arm / plain", "verdict"]

@@ -254,7 +254,8 @@ class Driver:
             return
         reply = team.ask(result.backend, "calibrate", interval_ns=profile.interval_ns)
         result.plan = plan(profile, reply["batch"], reply["call_ns"])
-        require_punctual(team.ask(result.backend, "lateness", calls=LATENESS_CALLS))
+        calls = LATENESS_CALLS if reply["call_ns"] < WARM_BELOW_NS else 1
+        require_punctual(team.ask(result.backend, "lateness", calls=calls))
 
     def rounds(self, team: Team, ready: Sequence[Result], generation: int) -> None:
         plans = [result.plan for result in ready if result.plan is not None]

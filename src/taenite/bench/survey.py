@@ -236,6 +236,11 @@ class Survey:
         found = [result.noise for result in self.results.values() if result.timed]
         return median(found) if found else 0.0
 
+    def noise_of(self, threads: int) -> float:
+        """The same among the rows with this many threads: one count may be disturbed where another is not."""
+        found = [r.noise for r in self.results.values() if r.timed and r.threads == threads]
+        return median(found) if found else 0.0
+
     def count(self, status: str) -> int:
         return sum(result.status == status for result in self.results.values())
 
