@@ -116,7 +116,7 @@ def groups(threads: Iterable[Thread], domain: set[int]) -> list[Group]:
     gathered: dict[tuple[int, Owner, tuple[str, ...]], list[Thread]] = {}
     names: dict[int, str] = {}
     for one in threads:
-        gathered.setdefault((one.last.pid, one.owner, tuple(sorted(one.masks))), []).append(one)
+        gathered.setdefault((one.last.pid, one.owner, tuple(one.masks)), []).append(one)
         if one.last.tid == one.last.pid or one.last.pid not in names:
             names[one.last.pid] = one.last.name
     found = [
